@@ -1,0 +1,1 @@
+"""The nouns: frozen data that every layer shares. No I/O, no clock, no decisions."""

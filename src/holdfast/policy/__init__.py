@@ -1,0 +1,1 @@
+"""The decisions: pure functions. The clock and the random source arrive as arguments."""

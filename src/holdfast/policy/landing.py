@@ -1,0 +1,73 @@
+"""Where a job lands when a run ends: the rule that every store carries out inside `settle` and `rescue`.
+
+| verdict   | lands in                         | charged  | place in the queue         |
+|-----------|----------------------------------|----------|----------------------------|
+| done      | succeeded                        | nothing  |                            |
+| failed    | failed                           | failure  |                            |
+| retry     | scheduled for now + delay        | failure  | by its new due time        |
+| snoozed   | scheduled for now + delay        | nothing  | by its new due time        |
+| released  | ready                            | nothing  | the one it had             |
+| crashed   | ready, or failed when the budget is used up | crash | the one it had     |
+| cancelled | cancelled                        | nothing  |                            |
+| parked    | parked                           | nothing  | the one it had             |
+
+A job that someone asked to cancel while it ran is cancelled by any verdict that would have brought it back.
+A job that has truly started cannot expire any more: `retry`, `snoozed` and `crashed` forget its `expires`.
+"""
+
+import msgspec
+
+from holdfast.model.states import State
+from holdfast.model.verdict import CRASHED, Verdict
+
+
+class Landing(msgspec.Struct, frozen=True):
+    """The values a job takes on when its run ends."""
+
+    state: State
+    due_us: int
+    failures: int
+    crashes: int
+    reason: str | None
+    forgets_expiry: bool
+
+
+def land(
+    verdict: Verdict,
+    *,
+    due_us: int,
+    failures: int,
+    crashes: int,
+    crash_budget: int,
+    cancel_asked: bool,
+    now_us: int,
+) -> Landing:
+    """Decide where `verdict` brings a running job that has these values."""
+    state: State
+    outcome = verdict.outcome
+    reason = verdict.reason
+    if outcome == "done":
+        return Landing("succeeded", due_us, failures, crashes, reason, False)
+    if outcome == "failed":
+        return Landing("failed", due_us, failures + 1, crashes, reason, False)
+    if outcome == "cancelled":
+        return Landing("cancelled", due_us, failures, crashes, reason, False)
+    if outcome == "parked":
+        state = "parked"
+    elif outcome == "released":
+        state = "ready"
+    elif outcome == "crashed":
+        crashes += 1
+        state, reason = ("failed", CRASHED) if is_poison(crashes, crash_budget) else ("ready", reason)
+    else:
+        failures += outcome == "retry"
+        due_us = now_us + verdict.delay_us
+        state = "scheduled" if verdict.delay_us > 0 else "ready"
+    if cancel_asked and state != "failed":
+        state, reason = "cancelled", "cancelled while it ran"
+    return Landing(state, due_us, failures, crashes, reason, outcome in ("retry", "snoozed", "crashed"))
+
+
+def is_poison(crashes: int, crash_budget: int) -> bool:
+    """Tell whether a job has crashed often enough: at the budget's last crash, and at the first if it is 0."""
+    return crashes >= max(crash_budget, 1)

@@ -1,0 +1,1 @@
+"""Where jobs are kept. `protocol` says what a store does, `connect` turns a URL into one."""
