@@ -1,0 +1,91 @@
+"""Carrying out verdicts inside a write transaction: check the token, land the job, keep the run."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final
+
+from holdfast.model.states import FINAL, is_move
+from holdfast.model.verdict import Lost, Verdict
+from holdfast.policy.landing import Landing, land
+from holdfast.policy.moments import SECOND
+from holdfast.store.sqlite.schema import Statements
+
+KEEP_RUNS: Final = 10
+
+
+class Settled:
+    """What a batch of verdicts brought about: the refused ones, and who should hear of the rest."""
+
+    def __init__(self) -> None:
+        self.lost: list[Lost] = []
+        self.has_ended = False
+        self.has_returned = False
+        self.landings: list[tuple[Any, ...]] = []
+        self.runs: list[tuple[Any, ...]] = []
+        self.old_runs: list[tuple[int, int]] = []
+
+
+def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Sequence[Verdict], now_us: int) -> Settled:
+    """Carry out the verdicts whose token is the job's current one; report the others. Changes nothing else."""
+    settled = Settled()
+    ids = json.dumps([verdict.id for verdict in verdicts])
+    held = {row[0]: row for row in connection.execute(statements["held"], (ids,))}
+    for verdict in verdicts:
+        row = held.get(verdict.id)
+        if row is None or row[2] != "running" or row[3] != verdict.token:
+            settled.lost.append(Lost(verdict.id, verdict.token, _why(verdict, row)))
+            continue
+        del held[verdict.id]  # a second verdict on the same claim is one too many
+        _settle_one(settled, verdict, row, now_us)
+    connection.executemany(statements["land"], settled.landings)
+    connection.executemany(statements["record_run"], settled.runs)
+    if settled.old_runs:
+        connection.executemany(statements.of("delete from ns_run where job = ? and number <= ?"), settled.old_runs)
+    return settled
+
+
+def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int) -> None:
+    (_, seq, _, token, due_us, failures, crashes, budget, cancel_asked, number, generation, worker, claimed_us,
+     keep_done_s, keep_dead_s, result_ttl_s, expires_us, *_) = row  # fmt: skip
+    landing = land(
+        verdict, due_us=due_us, failures=failures, crashes=crashes, crash_budget=budget,
+        cancel_asked=bool(cancel_asked), now_us=now_us,
+    )  # fmt: skip
+    assert is_move("running", landing.state), landing
+    ended = landing.state in FINAL
+    kept_s = keep_done_s if landing.state == "succeeded" else keep_dead_s
+    reason, error, traceback = _told(verdict, landing, row)
+    settled.landings.append((
+        landing.state, landing.due_us, landing.failures, landing.crashes,
+        None if landing.forgets_expiry else expires_us,
+        now_us if ended else None, now_us + kept_s * SECOND if ended else None,
+        verdict.result if landing.state == "succeeded" else None,
+        now_us + result_ttl_s * SECOND if landing.state == "succeeded" else None,
+        reason, error, traceback, seq,
+    ))  # fmt: skip
+    settled.runs.append((
+        seq, number, generation, worker, token, claimed_us, now_us, verdict.took_us,
+        verdict.outcome, verdict.reason, verdict.error, verdict.traceback,
+    ))  # fmt: skip
+    if number > KEEP_RUNS:
+        settled.old_runs.append((seq, number - KEEP_RUNS))
+    settled.has_ended |= ended
+    settled.has_returned |= not ended
+
+
+def _told(verdict: Verdict, landing: Landing, row: tuple[Any, ...]) -> tuple[str | None, str | None, str | None]:
+    """Choose what the job's record says of its last run. A success clears it, a release leaves it as it was."""
+    if landing.state == "succeeded":
+        return None, None, None
+    if verdict.outcome == "released" and landing.state == "ready":
+        return row[17], row[18], row[19]
+    return landing.reason, verdict.error, verdict.traceback
+
+
+def _why(verdict: Verdict, row: tuple[Any, ...] | None) -> str:
+    if row is None:
+        return f"there is no job {verdict.id}"
+    if row[2] != "running":
+        return f"job {verdict.id} is not running any more: it is {row[2]}"
+    return f"job {verdict.id} was claimed again by worker {row[11]}"

@@ -1,0 +1,11 @@
+-- Hand up to :limit ready jobs of one queue to one worker, the longest due first among equals.
+-- Params: queue, limit, worker, nonce, now.
+-- Guarantee: a job goes to at most one caller; its delivery is charged in the same commit.
+update ns_job
+   set state = 'running', worker = :worker, token = (deliveries + 1) || '-' || :nonce,
+       deliveries = deliveries + 1, claimed_us = :now, progress = null, progress_note = null
+ where seq in (select seq from ns_job
+                where queue = :queue and state = 'ready'
+                order by priority desc, due_us, seq
+                limit :limit)
+returning priority, due_us, seq, id, token, queue, task, envelope, seal, failures, crashes, crash_budget, claimed_us

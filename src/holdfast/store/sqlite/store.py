@@ -1,0 +1,287 @@
+"""The SQLite store: the protocol over one file.
+
+Every operation of the job path is one write transaction (see `database`), so each happens whole or not at all, whatever
+dies when. Bells ring after the commit (see `doorbell`): a process that dies between the two has stored everything and
+told nobody, and the waiters' slow look finds it within half a second.
+
+The store's clock is the machine's, read after the lock is held. Leases use the boot clock (see `lease`).
+"""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from holdfast.errors import LeaseLost
+from holdfast.model.claim import Claim, Progress
+from holdfast.model.job import NewJob, Pushed
+from holdfast.model.query import StoreInfo, Tidied
+from holdfast.model.verdict import Lost, Verdict
+from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.store.protocol import Clock
+from holdfast.store.sqlite import claiming, settling
+from holdfast.store.sqlite.database import Database
+from holdfast.store.sqlite.doorbell import NEWS, WAKE, Doorbell
+from holdfast.store.sqlite.inspector import SqliteInspector
+from holdfast.store.sqlite.lease import Leases, boot_us
+from holdfast.store.sqlite.operator import SqliteOperator
+from holdfast.store.sqlite.queues import SqliteQueues
+from holdfast.store.sqlite.upkeep import tidy
+from holdfast.store.sqlite.workers import Roster
+
+LOOK_S: Final = 0.5
+"""How long a waiter sleeps at most before it looks for itself: what bounds a push that rang no bell."""
+_FIXED: Final = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
+
+
+class SqliteStore:
+    """Jobs in one SQLite file. Safe to use from many threads and, after a fork, from the child."""
+
+    def __init__(self, database: Database, folder: Path, clock: Clock | None) -> None:
+        self._db = database
+        self._statements = database.statements
+        self._clock = clock
+        self._folder = folder
+        self._bells = Doorbell(folder)
+        self._leases = Leases(folder)
+        self._roster = Roster(self._statements, self._leases)
+        self._known_queues: set[str] = set()
+        self._pid = os.getpid()
+        self._fork_lock = threading.Lock()
+        self.queues = SqliteQueues(database, self._bells, self.now)
+        self.operator = SqliteOperator(database, self._bells, self.now)
+        self.inspector = SqliteInspector(database, self._bells, self._roster, self.now, self._lease_now)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        tier: str = "durable",
+        namespace: str = "holdfast",
+        clock: Clock | None = None,
+        trust_filesystem: bool = False,
+    ) -> Self:
+        """Open the file, making it and its schema if need be, or refuse with the reason and the remedy."""
+        path = Path(path).absolute()
+        database = Database(path, tier=tier, namespace=namespace, trust_filesystem=trust_filesystem)
+        folder = Path(f"{path}-{namespace}")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return cls(database, folder, clock)
+
+    # --- the job path -----------------------------------------------------------------------------------
+
+    def push(self, jobs: Sequence[NewJob], now_us: int | None = None) -> list[Pushed]:
+        if not jobs:
+            return []
+        with self._db.write() as connection:
+            now = self.now() if now_us is None else now_us
+            names = self._make_queues(connection, jobs)
+            pushed = _insert(connection, self._db, jobs, now)
+        self._known_queues |= names  # only now: queues, once committed, are never deleted
+        self._bells.ring("work")
+        return pushed
+
+    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
+        with self._db.write() as connection:
+            if not self._roster.is_alive(connection, worker, self._lease_now(now_us)):
+                raise LeaseLost(f"worker {worker} holds no live lease: it was rescued, has left, or never enlisted")
+            now = self.now() if now_us is None else now_us
+            return claiming.claim(connection, self._statements, worker, queues, limit, now)
+
+    def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
+        if not verdicts:
+            return []
+        with self._db.write() as connection:
+            now = self.now() if now_us is None else now_us
+            settled = settling.settle(connection, self._statements, verdicts, now)
+        self._tell(settled)
+        return settled.lost
+
+    def exchange(
+        self,
+        verdicts: Sequence[Verdict],
+        worker: str,
+        queues: Sequence[str],
+        limit: int,
+        now_us: int | None = None,
+    ) -> tuple[list[Lost], list[Claim]]:
+        with self._db.write() as connection:
+            now = self.now() if now_us is None else now_us
+            # Settle before claiming: what a verdict frees or brings back can be handed out in the same step.
+            settled = settling.settle(connection, self._statements, verdicts, now)
+            claims: list[Claim] = []
+            if limit > 0 and self._roster.is_alive(connection, worker, self._lease_now(now_us)):
+                claims = claiming.claim(connection, self._statements, worker, queues, limit, now)
+        self._tell(settled)
+        return settled.lost, claims
+
+    def wait(self, queues: Sequence[str] | None, timeout_s: float) -> None:
+        bell = self._bells.lend("work")
+        if bell is None:
+            return
+        try:
+            deadline = time.monotonic() + timeout_s
+            rung = bell.drain()
+            while WAKE not in rung:
+                left_s = deadline - time.monotonic()
+                due_us = self.inspector.wake_at(queues)
+                until_due_s = LOOK_S if due_us is None else (due_us - self.now()) / 1e6
+                if left_s <= 0 or until_due_s <= 0:
+                    return
+                rung = bell.listen(min(left_s, until_due_s, LOOK_S))
+        finally:
+            self._bells.give_back("work", bell)
+
+    def wake(self) -> None:
+        self._bells.wake()
+
+    def note(self, notes: Sequence[Progress], now_us: int | None = None) -> list[Lost]:
+        lost: list[Lost] = []
+        with self._db.write() as connection:
+            for note in notes:
+                values = (note.fraction, note.note, note.id, note.token)
+                if connection.execute(self._statements["note"], values).rowcount == 0:
+                    lost.append(Lost(note.id, note.token, f"job {note.id} is not running under this token"))
+        return lost
+
+    # --- leases -----------------------------------------------------------------------------------------
+
+    def enlist(self, worker: WorkerRecord, now_us: int | None = None) -> None:
+        self._after_fork()
+        with self._db.write() as connection:
+            now = self.now() if now_us is None else now_us
+            self._roster.enlist(connection, worker, now, self._lease_now(now_us))
+
+    def beat(self, worker: str, now_us: int | None = None) -> Beat:
+        with self._db.read() as connection:
+            if not self._roster.is_alive(connection, worker, self._lease_now(now_us)):
+                return Beat(False)
+            self._leases.beat(worker, self._lease_now(now_us))
+            asked = connection.execute(
+                self._statements.of(
+                    "select token from ns_job where state = 'running' and worker = ? and cancel_asked = 1 order by seq"
+                ),
+                (worker,),
+            )
+            return Beat(True, tuple(row[0] for row in asked))
+
+    def leave(self, worker: str, now_us: int | None = None) -> None:
+        with self._db.write() as connection:
+            now = self.now() if now_us is None else now_us
+            settled = self._roster.leave(connection, worker, now)
+        self._leases.end(worker)
+        self._tell(settled)
+
+    def rescue(self, now_us: int | None = None) -> list[Rescued]:
+        with self._db.read() as connection:
+            if not self._roster.silent(connection, self._lease_now(now_us)):
+                return []
+        with self._db.write() as connection:
+            now = self.now() if now_us is None else now_us
+            rescued, settled = self._roster.rescue(connection, now, self._lease_now(now_us))
+        for dead in rescued:
+            self._leases.end(dead.worker)
+        self._tell(settled)
+        return rescued
+
+    # --- the house --------------------------------------------------------------------------------------
+
+    def tidy(self, now_us: int | None = None) -> Tidied:
+        with self._db.write() as connection:
+            now = self.now() if now_us is None else now_us
+            tidied = tidy(connection, self._statements, now)
+        if tidied.expired:
+            self._bells.ring("done")
+        return tidied
+
+    def now(self) -> int:
+        return time.time_ns() // 1000 if self._clock is None else self._clock()
+
+    def describe(self) -> StoreInfo:
+        notes = () if _is_fixed(sqlite3.sqlite_version_info) else (
+            f"SQLite {sqlite3.sqlite_version} has the WAL-reset fault; Holdfast checkpoints under the write lock, which "
+            "avoids it. Other programs that write to this file should set wal_autocheckpoint=0",
+        )  # fmt: skip
+        return StoreInfo("sqlite", str(self._db.path), self._db.tier, notes)
+
+    def close(self) -> None:
+        self._bells.close()
+        self._leases.close()
+        self._db.close()
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _make_queues(self, connection: sqlite3.Connection, jobs: Sequence[NewJob]) -> set[str]:
+        names = {job.queue for job in jobs}
+        new = [(name,) for name in sorted(names - self._known_queues)]
+        if new:
+            connection.executemany(self._statements.of("insert or ignore into ns_queue (name) values (?)"), new)
+        return names
+
+    def _tell(self, settled: settling.Settled) -> None:
+        if settled.has_ended:
+            self._bells.ring("done")
+        if settled.has_returned:
+            self._bells.ring("work", NEWS)
+
+    def _lease_now(self, now_us: int | None = None) -> int:
+        if now_us is not None:
+            return now_us
+        return boot_us() if self._clock is None else self._clock()
+
+    def _after_fork(self) -> None:
+        with self._fork_lock:
+            if self._pid != os.getpid():
+                self._pid = os.getpid()
+                self._leases.after_fork()
+
+
+def _insert(connection: sqlite3.Connection, database: Database, jobs: Sequence[NewJob], now_us: int) -> list[Pushed]:
+    statements = database.statements
+    before = connection.total_changes
+    last = connection.execute(statements.of("select max(seq) from ns_job")).fetchone()[0] or 0
+    connection.executemany(statements["push"], [_values(job, now_us) for job in jobs])
+    if connection.total_changes - before == len(jobs):
+        created = {job.id for job in jobs}
+        pushed = [Pushed(job.id, "created") for job in jobs]
+    else:
+        # The write lock is ours, so the rows above `last` are exactly those of this batch.
+        fresh = connection.execute(statements.of("select id from ns_job where seq > ?"), (last,))
+        created = {row[0] for row in fresh}
+        pushed = _decisions(jobs, set(created))
+    tags = [(tag, job.id) for job in jobs if job.tags and job.id in created for tag in job.tags]
+    if tags:
+        connection.executemany(
+            statements.of("insert or ignore into ns_tag (tag, job) select ?, seq from ns_job where id = ?"),
+            tags,
+        )
+    return pushed
+
+
+def _decisions(jobs: Sequence[NewJob], created: set[str]) -> list[Pushed]:
+    pushed: list[Pushed] = []
+    for job in jobs:
+        if job.id in created:
+            created.discard(job.id)  # the first of two equal ids in one batch is the one that was stored
+            pushed.append(Pushed(job.id, "created"))
+        else:
+            pushed.append(Pushed(job.id, "duplicate", f"job {job.id} is there already"))
+    return pushed
+
+
+def _values(job: NewJob, now_us: int) -> tuple[object, ...]:
+    due_us = max(now_us, now_us + job.delay_us if job.at_us is None else job.at_us)
+    return (
+        job.id, job.queue, job.task, "scheduled" if due_us > now_us else "ready", job.priority, due_us, now_us,
+        job.expires_us, job.crash_budget, job.keep_done_s, job.keep_dead_s, job.result_ttl_s,
+        json.dumps(job.tags) if job.tags else None, job.seal, job.envelope,
+    )  # fmt: skip
+
+
+def _is_fixed(version: tuple[int, int, int]) -> bool:
+    return version >= _FIXED[0] or any(version[:2] == fixed[:2] and version >= fixed for fixed in _FIXED[1:])
