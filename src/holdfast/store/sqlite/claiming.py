@@ -66,7 +66,10 @@ def _take_last(connection: sqlite3.Connection, statements: Statements, values: d
     claims: list[Claim] = []
     wanted = values["limit"]
     assert isinstance(wanted, int)
-    best = statements.of("select max(priority) from ns_job where queue = :queue and state = 'ready'")
+    best = statements.of(
+        "select max(priority) from ns_job where queue = :queue and state = 'ready'"
+        " and (expires_us is null or expires_us > :now)"
+    )
     while len(claims) < wanted:
         values["priority"] = connection.execute(best, values).fetchone()[0]
         if values["priority"] is None:

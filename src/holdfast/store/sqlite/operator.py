@@ -20,7 +20,7 @@ class SqliteOperator:
         answers: dict[str, str] = {}
         with self._db.write() as connection:
             now = self._now() if now_us is None else now_us
-            for job_id in ids:
+            for job_id in dict.fromkeys(ids):
                 row = connection.execute(self._db.statements["cancel"], {"now": now, "id": job_id}).fetchone()
                 known = (
                     row
@@ -36,7 +36,7 @@ class SqliteOperator:
         retried: list[str] = []
         with self._db.write() as connection:
             now = self._now() if now_us is None else now_us
-            for job_id in ids:
+            for job_id in dict.fromkeys(ids):
                 retried += [row[0] for row in connection.execute(self._db.statements["again"], (now, job_id))]
         self._bells.ring("work")
         return retried
@@ -59,7 +59,7 @@ class SqliteOperator:
     def delete(self, ids: Iterable[str], now_us: int | None = None) -> list[str]:
         deleted: list[str] = []
         with self._db.write() as connection:
-            for job_id in ids:
+            for job_id in dict.fromkeys(ids):
                 row = connection.execute(
                     self._sql("select seq from ns_job where id = ? and state <> 'running'"), (job_id,)
                 ).fetchone()

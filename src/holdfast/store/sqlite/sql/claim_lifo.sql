@@ -6,6 +6,7 @@ update ns_job
        deliveries = deliveries + 1, claimed_us = :now, progress = null, progress_note = null
  where seq in (select seq from ns_job
                 where queue = :queue and state = 'ready' and priority = :priority
+                  and (expires_us is null or expires_us > :now)  -- a slice of expired ones may be left over
                 order by due_us desc, seq desc
                 limit :limit)
 returning priority, due_us, seq, id, token, queue, task, envelope, seal, failures, crashes, crash_budget, claimed_us

@@ -2,5 +2,5 @@
 -- Params: fraction, note, id, token.
 -- Guarantee: fenced; a void token changes nothing (I10).
 update ns_job
-   set progress = coalesce(?, progress), progress_note = coalesce(?, progress_note)
+   set progress = ?, progress_note = ?
  where id = ? and token = ? and state = 'running'

@@ -1,0 +1,95 @@
+"""What a supervisor and a child say to each other. One struct is one packet.
+
+| from       | message  | meaning                                                                  |
+|------------|----------|--------------------------------------------------------------------------|
+| child      | Hello    | the app is imported; these are its store, tasks and queues               |
+| child      | Sorry    | the app cannot be imported; this is why                                  |
+| supervisor | Work     | claims to run, each with its place in the ledger                         |
+| child      | Ended    | verdicts on claims                                                       |
+| child      | Handed   | claims given back unstarted, as asked by TakeBack                        |
+| child      | Told     | progress of running jobs                                                 |
+| child      | Ask      | jobs that a task enqueued; the child's task waits for the Answer         |
+| supervisor | Answer   | what became of them, or the store's error                                |
+| supervisor | TakeBack | give back what has not been started                                      |
+| supervisor | Cancelled| these running jobs were cancelled by someone                             |
+| supervisor | Stop     | no more work will come; end when what is running has ended               |
+"""
+
+import msgspec
+
+from holdfast.model.claim import Claim, Progress
+from holdfast.model.job import NewJob, Pushed
+from holdfast.model.queue import QueuePolicy
+from holdfast.model.verdict import Verdict
+
+
+class TaskInfo(msgspec.Struct, frozen=True, array_like=True):
+    """What a supervisor needs to know of a task that it never imports."""
+
+    name: str
+    is_async: bool
+    timeout_us: int | None
+    retries: int
+    first_us: int
+    cap_us: int
+    factor: float
+    jitter: float
+    table_us: tuple[int, ...]
+
+
+class Hello(msgspec.Struct, frozen=True, tag=True):
+    url: str
+    namespace: str
+    tier: str | None
+    is_signed: bool
+    tasks: tuple[TaskInfo, ...]
+    names: tuple[str, ...]
+    """Every name this child answers to, aliases included."""
+    queues: dict[str, QueuePolicy]
+
+
+class Sorry(msgspec.Struct, frozen=True, tag=True):
+    why: str
+    traceback: str
+
+
+class Work(msgspec.Struct, frozen=True, tag=True):
+    claims: list[tuple[int, Claim]]
+
+
+class Ended(msgspec.Struct, frozen=True, tag=True):
+    verdicts: list[tuple[int, Verdict]]
+
+
+class Handed(msgspec.Struct, frozen=True, tag=True):
+    places: list[int]
+
+
+class Told(msgspec.Struct, frozen=True, tag=True):
+    notes: list[Progress]
+
+
+class Ask(msgspec.Struct, frozen=True, tag=True):
+    number: int
+    jobs: list[NewJob]
+
+
+class Answer(msgspec.Struct, frozen=True, tag=True):
+    number: int
+    pushed: list[Pushed] | None = None
+    error: str | None = None
+
+
+class TakeBack(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+class Cancelled(msgspec.Struct, frozen=True, tag=True):
+    tokens: list[str]
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+Message = Hello | Sorry | Work | Ended | Handed | Told | Ask | Answer | TakeBack | Cancelled | Stop

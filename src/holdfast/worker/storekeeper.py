@@ -1,0 +1,183 @@
+"""The store thread: the only one that touches the store. Settles, claims, beats, relays, looks after the house.
+
+One round (`tick`) is: take what the children have said, settle it and claim into the free slots in one transaction, send
+the claims out. Between rounds it sleeps in `store.wait`, which a push, a due time, a cancellation or a child's word ends.
+
+If the store cannot be reached, the round's inbox is put back and the round tried again with growing pauses: nothing said
+by a child is dropped. If the lease has ended, someone else has the jobs: the children are killed, so that nothing runs
+on unfenced, and the worker enlists under a new id.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from holdfast.errors import HoldfastError, LeaseLost, StoreError
+from holdfast.model.claim import Claim
+from holdfast.model.worker import WorkerRecord
+from holdfast.policy.moments import SECOND
+from holdfast.run.rotation import Rotation
+from holdfast.store.protocol import Store
+from holdfast.worker.crew import Crew, Inbox
+from holdfast.worker.hand import Hand
+from holdfast.worker.messages import Answer, Ask
+
+log = logging.getLogger("holdfast.worker")
+
+RESCUE_S: Final = 1.0
+TIDY_S: Final = 5.0
+_PAUSES_S: Final = (0.1, 0.3, 1.0, 3.0)
+
+
+class Storekeeper(threading.Thread):
+    """Owns the store on behalf of the crew."""
+
+    def __init__(
+        self,
+        store: Store,
+        crew: Crew,
+        *,
+        tasks: Sequence[str],
+        queues: Sequence[str],
+        lease_s: float,
+        on_lease_lost: Callable[[], None],
+    ) -> None:
+        super().__init__(name="holdfast-store", daemon=True)
+        self._store = store
+        self._crew = crew
+        self._tasks = tuple(tasks)
+        self._queues = tuple(queues)
+        self._lease_s = lease_s
+        self._on_lease_lost = on_lease_lost
+        self._rotation = Rotation(store, self._queues or None)
+        self._is_claiming = True
+        self._is_stopping = threading.Event()
+        self._failures = 0
+        self._beat_at = self._rescue_at = self._tidy_at = 0.0
+        self.found_nothing = False
+        """Whether the last claim found nothing although there was room."""
+        self.worker = ""
+        self.enlist()
+
+    def enlist(self) -> None:
+        """Begin a lease under a new id."""
+        worker = f"{socket.gethostname()[:24]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        record = WorkerRecord(
+            worker, socket.gethostname(), os.getpid(), self._tasks, self._queues, int(self._lease_s * SECOND)
+        )
+        self._store.enlist(record)
+        self.worker = worker
+
+    # --- called by the main thread ------------------------------------------------------------------------
+
+    def stop_claiming(self) -> None:
+        self._is_claiming = False
+        self._store.wake()
+
+    def finish(self) -> None:
+        """Settle what is left, end the lease, and stop."""
+        self._is_stopping.set()
+        self._store.wake()
+        self.join()
+
+    # --- the thread ---------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        while not self._is_stopping.is_set():
+            try:
+                if not self.tick():
+                    self._rest()
+                self._failures = 0
+            except StoreError as error:
+                self._endure(error)
+        self._close()
+
+    def tick(self) -> bool:
+        """Do one round. Return whether anything happened."""
+        self._keep_house()
+        inbox = self._crew.take()
+        try:
+            claims = self._exchange(inbox)
+        except BaseException:
+            self._crew.put_back(inbox)
+            raise
+        self._crew.give(claims)
+        return bool(inbox or claims)
+
+    def _exchange(self, inbox: Inbox) -> list[Claim]:
+        while inbox.asks:
+            self._relay(*inbox.asks[0])
+            del inbox.asks[0]
+        if inbox.notes:
+            self._store.note(inbox.notes)
+            inbox.notes = []
+        room = self._crew.room() if self._is_claiming else 0
+        if not inbox.verdicts and not room:
+            return []
+        queues = self._rotation.turn() if room else []
+        lost, claims = self._store.exchange(inbox.verdicts, self.worker, queues, room)
+        for refused in lost:
+            log.warning("a verdict came too late and changed nothing: %s", refused.why)
+        self._rotation.saw(len(claims), room)
+        self.found_nothing = bool(room) and not claims
+        return claims
+
+    def _relay(self, hand: Hand, ask: Ask) -> None:
+        try:
+            answer = Answer(ask.number, self._store.push(ask.jobs))
+        except HoldfastError as error:
+            answer = Answer(ask.number, error=f"{type(error).__name__}: {error}")
+        self._crew.answer(hand, answer)
+
+    def _wants_more(self) -> bool:
+        return self._is_claiming and self._crew.room() > 0
+
+    # --- lease and upkeep ---------------------------------------------------------------------------------
+
+    def _keep_house(self) -> None:
+        now = time.monotonic()
+        if now >= self._beat_at:
+            self._beat_at = now + self._lease_s / 3
+            self._beat()
+        if now >= self._rescue_at:
+            self._rescue_at = now + RESCUE_S
+            for rescued in self._store.rescue():
+                log.warning("worker %s fell silent; %d jobs taken back", rescued.worker, len(rescued.jobs))
+        if now >= self._tidy_at:
+            self._tidy_at = now if self._store.tidy().is_more else now + TIDY_S
+
+    def _beat(self) -> None:
+        beat = self._store.beat(self.worker)
+        if beat.cancelled:
+            self._crew.cancel(beat.cancelled)
+        if not beat.is_alive:
+            log.error("worker %s has lost its lease: its children are stopped and it enlists anew", self.worker)
+            self._on_lease_lost()
+            self.enlist()
+
+    def _rest(self) -> None:
+        due = min(self._beat_at, self._rescue_at, self._tidy_at)
+        queues: Sequence[str] | None = (self._queues or None) if self._wants_more() else ()
+        self._store.wait(queues, max(0.0, due - time.monotonic()))
+        self._beat_at = 0.0  # what woke us may be a cancellation, and only a beat tells
+
+    def _endure(self, error: StoreError) -> None:
+        pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
+        if self._failures == 0:
+            log.error("the store cannot be used; trying again until it can: %s", error)
+        self._failures += 1
+        self._is_stopping.wait(pause_s)
+
+    def _close(self) -> None:
+        try:
+            inbox = self._crew.take()
+            if inbox.verdicts:
+                self._store.settle(inbox.verdicts)
+            self._store.leave(self.worker)
+        except (StoreError, LeaseLost) as error:
+            log.error("could not end the lease in order; it will run out by itself: %s", error)
