@@ -214,6 +214,5 @@ def _leave_signals_to_parent() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

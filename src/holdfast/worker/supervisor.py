@@ -113,7 +113,9 @@ class Supervisor:
             if first not in self._crew.hands:
                 raise CannotStart(f"the first child of {self._plan.target} ended before it was ready")
             if time.monotonic() > deadline:
-                raise CannotStart(f"{self._plan.target} was not ready after {READY_S:.0f} s; what does it do on import?")
+                raise CannotStart(
+                    f"{self._plan.target} was not ready after {READY_S:.0f} s; what does it do on import?"
+                )
             self.tick()
         self._open(first.hello)
         self._spawn_at = [0.0] * (self._plan.processes - 1)
@@ -348,5 +350,3 @@ class Supervisor:
     def _wake_keeper(self) -> None:
         if self._store is not None:
             self._store.wake()
-
-

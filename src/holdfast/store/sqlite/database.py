@@ -76,6 +76,10 @@ class Database:
             self._ready()
             yield self._reader
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
     def checkpoint(self) -> None:
         """Copy the log into the file, while no commit can happen."""
         with self._write_lock, _wrapped(self.path):

@@ -67,6 +67,7 @@ class Doorbell:
         self._free: dict[Kind, list[Bell]] = {"work": [], "done": []}
         self._lent: set[Bell] = set()
         self._wake_next = False
+        self._is_closed = False
         self._listed: dict[Kind, tuple[int, list[Path]]] = {}
         self._pipes: dict[Path, int] = {}
 
@@ -84,7 +85,10 @@ class Doorbell:
     def give_back(self, kind: Kind, bell: Bell) -> None:
         with self._lock:
             self._lent.discard(bell)
-            self._free[kind].append(bell)
+            if self._is_closed:
+                bell.close()
+            else:
+                self._free[kind].append(bell)
 
     def wake(self) -> None:
         """End the waits of this process, or the next one if there is none."""
@@ -102,6 +106,7 @@ class Doorbell:
 
     def close(self) -> None:
         with self._lock:
+            self._is_closed = True
             if self._pid == os.getpid():
                 for bell in [*self._free["work"], *self._free["done"]]:
                     bell.close()

@@ -76,12 +76,14 @@ class SqliteInspector:
         try:
             deadline = time.monotonic() + timeout_s
             rung = bell.drain()
-            while not (ended := self._ended(ids)):
+            while True:
+                ended = self._ended(ids)
                 left_s = deadline - time.monotonic()
-                if left_s <= 0 or WAKE in rung:
-                    break
+                if ended or left_s <= 0 or WAKE in rung:
+                    return ended
                 rung = bell.listen(min(left_s, LOOK_S))
-            return ended
+                if self._db.is_closed:
+                    return []
         finally:
             self._bells.give_back("done", bell)
 

@@ -71,7 +71,8 @@ class SqliteQueues:
 
     def _set_paused(self, name: str, value: int) -> bool:
         with self._db.write() as connection:
-            connection.execute(self._sql("insert or ignore into ns_queue (name) values (?)"), (name,))
+            if value:  # a queue may be paused before its first job
+                connection.execute(self._sql("insert or ignore into ns_queue (name) values (?)"), (name,))
             changed = connection.execute(
                 self._sql("update ns_queue set is_paused = ? where name = ? and is_paused <> ?"),
                 (value, name, value),

@@ -134,6 +134,8 @@ class SqliteStore:
                 if left_s <= 0 or until_due_s <= 0:
                     return
                 rung = bell.listen(min(left_s, until_due_s, LOOK_S))
+                if self._db.is_closed:
+                    return
         finally:
             self._bells.give_back("work", bell)
 
@@ -210,9 +212,9 @@ class SqliteStore:
         return StoreInfo("sqlite", str(self._db.path), self._db.tier, notes)
 
     def close(self) -> None:
-        self._bells.close()
-        self._leases.close()
         self._db.close()
+        self._leases.close()
+        self._bells.close()  # last: it sends the waiters home, and they must find the database closed
 
     # --- inside -----------------------------------------------------------------------------------------
 

@@ -1,0 +1,43 @@
+"""Worker processes for the benchmarks: started, asked for their CPU time, stopped by pid."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "HOLDFAST_URL": f"sqlite:///{folder}/jobs.db", "BENCH_STAMPS": str(folder / "stamps")}
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, "-m", "holdfast", "worker", "benchmarks.tasks:app", "--log-level", "WARNING", *options]
+
+
+@contextlib.contextmanager
+def worker(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a worker for the length of the block."""
+    process = subprocess.Popen(command(*options), env=environment(folder), stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Sum the CPU time of a process and its children that are alive."""
+    total = 0.0
+    for member in [pid, *_children(pid)]:
+        fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / _TICKS
+    return total
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
