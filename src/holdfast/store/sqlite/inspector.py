@@ -54,7 +54,7 @@ class SqliteInspector:
     def count(self, query: Query, now_us: int | None = None) -> int:
         where, values = _conditions(query, self._now() if now_us is None else now_us)
         with self._db.read() as connection:
-            row = connection.execute(self._sql(f"select count(*) from ns_job where {where}"), values).fetchone()
+            row = connection.execute(self._sql(f"{_COUNT} where {where}"), values).fetchone()
         return int(row[0])
 
     def history(self, job_id: str) -> list[Run]:
@@ -112,6 +112,7 @@ class SqliteInspector:
         return self._db.statements.of(text)
 
 
+_COUNT = "select count(*) from ns_job"
 _SEEN_AS = {
     "ready": "(state = 'ready' or (state = 'scheduled' and due_us <= :now))",
     "scheduled": "(state = 'scheduled' and due_us > :now)",

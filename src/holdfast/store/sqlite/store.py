@@ -249,14 +249,13 @@ def _insert(connection: sqlite3.Connection, database: Database, jobs: Sequence[N
     last = connection.execute(statements.of("select max(seq) from ns_job")).fetchone()[0] or 0
     connection.executemany(statements["push"], [_values(job, now_us) for job in jobs])
     if connection.total_changes - before == len(jobs):
-        created = {job.id for job in jobs}
         pushed = [Pushed(job.id, "created") for job in jobs]
     else:
         # The write lock is ours, so the rows above `last` are exactly those of this batch.
         fresh = connection.execute(statements.of("select id from ns_job where seq > ?"), (last,))
-        created = {row[0] for row in fresh}
-        pushed = _decisions(jobs, set(created))
-    tags = [(tag, job.id) for job in jobs if job.tags and job.id in created for tag in job.tags]
+        pushed = _decisions(jobs, {row[0] for row in fresh})
+    tagged = [job for job, answer in zip(jobs, pushed, strict=True) if job.tags and answer.decision == "created"]
+    tags = [(tag, job.id) for job in tagged for tag in job.tags]
     if tags:
         connection.executemany(
             statements.of("insert or ignore into ns_tag (tag, job) select ?, seq from ns_job where id = ?"),

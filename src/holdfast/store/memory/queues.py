@@ -1,0 +1,82 @@
+"""The door to queues: policy, pause, purge."""
+
+from typing import Final
+
+from holdfast.model.queue import QueuePolicy, QueueRecord
+from holdfast.model.states import State
+from holdfast.store.memory.rack import Rack
+from holdfast.store.memory.shelf import Shelf
+
+_PURGED: Final[frozenset[State]] = frozenset({"waiting", "scheduled", "ready", "parked", "spilled"})
+
+
+class MemoryQueues:
+    """Queues and their policies; see `protocol.Queues`."""
+
+    def __init__(self, rack: Rack) -> None:
+        self._rack = rack
+
+    def names(self) -> list[str]:
+        with self._rack.step():
+            return sorted(shelf.name for shelf in self._rack.shelves())
+
+    def set_policy(self, name: str, policy: QueuePolicy) -> bool:
+        with self._rack.step():
+            is_new = self._rack.find(name) is None
+            shelf = self._rack.shelf(name)
+            with self._rack.hold(shelf, None):
+                if shelf.policy == policy:
+                    return is_new
+                shelf.reorder(policy)
+                return True
+
+    def get(self, name: str, now_us: int | None = None) -> QueueRecord | None:
+        with self._rack.step():
+            shelf = self._rack.find(name)
+            if shelf is None:
+                return None
+            with self._rack.hold(shelf, now_us) as now:
+                return _recorded(shelf, now)
+
+    def pause(self, name: str) -> bool:
+        with self._rack.step():
+            return self._set_paused(self._rack.shelf(name), True)  # a queue may be paused before its first job
+
+    def resume(self, name: str) -> bool:
+        with self._rack.step():
+            shelf = self._rack.find(name)
+            return shelf is not None and self._set_paused(shelf, False)
+
+    def purge(self, name: str, now_us: int | None = None) -> int:
+        with self._rack.step():
+            shelf = self._rack.find(name)
+            if shelf is None:
+                return 0
+            with self._rack.hold(shelf, now_us):
+                doomed = [entry for entry in shelf.entries.values() if entry.state in _PURGED]
+                for entry in doomed:
+                    self._rack.drop(shelf, entry)
+                return len(doomed)
+
+    def _set_paused(self, shelf: Shelf, is_paused: bool) -> bool:
+        with self._rack.hold(shelf, None):
+            has_changed = shelf.is_paused != is_paused
+            shelf.is_paused = is_paused
+            return has_changed
+
+
+def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
+    """Give the queue as a reader may see it now. O(ready + scheduled): jobs that are due count as ready."""
+    dues = [rank[0] for rank, _ in shelf.scheduled]
+    late = [due for due in dues if due <= now_us]
+    counts = dict(shelf.counts)
+    counts["scheduled"] = counts.get("scheduled", 0) - len(late)
+    counts["ready"] = counts.get("ready", 0) + len(late)
+    return QueueRecord(
+        name=shelf.name,
+        policy=shelf.policy,
+        is_paused=shelf.is_paused,
+        counts={state: number for state, number in counts.items() if number},
+        oldest_ready_us=min([*shelf.ready_dues(), *late], default=None),
+        next_due_us=min((due for due in dues if due > now_us), default=None),
+    )

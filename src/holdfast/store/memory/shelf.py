@@ -1,0 +1,150 @@
+"""One queue's jobs, each in the index that its state calls for.
+
+    ready       heap by (-priority, due, arrival); a LIFO queue turns due and arrival around
+    scheduled   heap by (due, arrival)
+    running     by worker, so that a worker's end finds its jobs without a search
+    parked      for an unknown task: heaps by arrival, one per task
+    final       heap by the moment the record may go
+    expiring    beside ready, scheduled and parked: heap by the moment the job expires
+
+A move is `lift`, change, `lay`: lifted out by what the entry was, laid down by what it has become. Between
+the two the entry is in no index; the shelf's lock is held throughout, so nobody sees that.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+from holdfast.model.queue import QueuePolicy
+from holdfast.model.states import FINAL, State, is_move
+from holdfast.model.verdict import UNKNOWN_TASK
+from holdfast.store.memory.entry import Entry
+from holdfast.store.memory.heap import IndexedHeap, Rank
+from holdfast.store.memory.leases import Leases
+
+
+class Shelf:
+    """The jobs, the policy and the leases of one queue. Every use is made with `lock` held."""
+
+    def __init__(self, name: str, lock: "threading.RLock") -> None:
+        self.name = name
+        self.lock = lock
+        self.policy = QueuePolicy()
+        self.is_paused = False
+        self.leases = Leases(lock)
+        self.entries: dict[str, Entry] = {}
+        """By id, in order of arrival."""
+        self.tagged: dict[str, dict[str, Entry]] = {}
+        """By tag, then by id, in order of arrival."""
+        self.counts: Counter[State] = Counter()
+        self.departures = 0
+        """How many jobs have ended or gone, ever: whoever saw another number knows that one did."""
+        self.ready = IndexedHeap()
+        self.scheduled = IndexedHeap()
+        self.expiring = IndexedHeap()
+        self.retained = IndexedHeap()
+        self.orphans: dict[str, IndexedHeap] = {}
+        self._running: dict[str, dict[str, Entry]] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Take in a job that was on no shelf."""
+        assert is_move(None, entry.state), f"a new job cannot be {entry.state}"
+        self.entries[entry.id] = entry
+        for tag in entry.new.tags:
+            self.tagged.setdefault(tag, {})[entry.id] = entry
+        self._index(entry)
+
+    def remove(self, entry: Entry) -> None:
+        """Forget a job and all that belongs to it."""
+        self.lift(entry)
+        self.departures += 1
+        del self.entries[entry.id]
+        for tag in set(entry.new.tags):
+            del self.tagged[tag][entry.id]
+            if not self.tagged[tag]:
+                del self.tagged[tag]
+
+    def lift(self, entry: Entry) -> None:
+        """Take the entry out of its index, so that it can be changed."""
+        state = entry.state
+        self.counts[state] -= 1
+        if state == "ready":
+            self.ready.remove(entry.id)
+        elif state == "scheduled":
+            self.scheduled.remove(entry.id)
+        elif state == "running":
+            self._lift_running(entry)
+        elif state == "parked":
+            self._lift_parked(entry)
+        elif state in FINAL:
+            self.retained.remove(entry.id)
+        if entry.id in self.expiring:
+            self.expiring.remove(entry.id)
+
+    def lay(self, entry: Entry, state: State) -> None:
+        """Put a lifted entry where its new state belongs."""
+        assert is_move(entry.state, state), f"job {entry.id} cannot go from {entry.state} to {state}"
+        entry.state = state
+        self.departures += state in FINAL
+        self._index(entry)
+
+    def held_by(self, worker: str) -> list[Entry]:
+        """List the running jobs of a worker, in the order of their claims."""
+        return list(self._running.get(worker, {}).values())
+
+    def next_claimable_us(self) -> int | None:
+        """Tell when something can be claimed here: 0 if something is ready. O(1)."""
+        if self.is_paused:
+            return None
+        if self.ready:
+            return 0
+        head = self.scheduled.peek()
+        return head[0][0] if head else None
+
+    def ready_dues(self) -> Iterator[int]:
+        """Give the due times of all ready jobs, in no particular order. O(n)."""
+        return (self.entries[job_id].due_us for _, job_id in self.ready)
+
+    def reorder(self, policy: QueuePolicy) -> None:
+        """Take on a policy and rank the ready jobs anew. O(n log n), once per change."""
+        self.policy = policy
+        for _, job_id in list(self.ready):
+            self.ready.update(job_id, self._rank(self.entries[job_id]))
+
+    def _index(self, entry: Entry) -> None:
+        state = entry.state
+        self.counts[state] += 1
+        if state == "ready":
+            self.ready.push(entry.id, self._rank(entry))
+        elif state == "scheduled":
+            self.scheduled.push(entry.id, (entry.due_us, entry.seq))
+        elif state == "running":
+            assert entry.worker is not None, "a running job has a worker"
+            self._running.setdefault(entry.worker, {})[entry.id] = entry
+        elif state == "parked" and entry.reason == UNKNOWN_TASK:
+            self.orphans.setdefault(entry.new.task, IndexedHeap()).push(entry.id, (entry.seq,))
+        elif state in FINAL:
+            assert entry.keep_until_us is not None, "a final job has a term"
+            self.retained.push(entry.id, (entry.keep_until_us, entry.seq))
+        if state in ("ready", "scheduled", "parked") and entry.expires_us is not None:
+            self.expiring.push(entry.id, (entry.expires_us, entry.seq))
+
+    def _rank(self, entry: Entry) -> Rank:
+        if self.policy.order == "lifo":
+            return (-entry.new.priority, -entry.due_us, -entry.seq)
+        return (-entry.new.priority, entry.due_us, entry.seq)
+
+    def _lift_running(self, entry: Entry) -> None:
+        assert entry.worker is not None, "a running job has a worker"
+        held = self._running[entry.worker]
+        del held[entry.id]
+        if not held:
+            del self._running[entry.worker]
+
+    def _lift_parked(self, entry: Entry) -> None:
+        orphans = self.orphans.get(entry.new.task)
+        if orphans is None or entry.id not in orphans:
+            return
+        orphans.remove(entry.id)
+        if not orphans:
+            del self.orphans[entry.new.task]

@@ -1,0 +1,387 @@
+"""What a store does, written to be read: plain dicts and lists, everything sorted and searched on every call.
+
+Slow, and obviously right. It shares with the real stores only the rules that are data or pure functions (`MOVES`,
+`seen_as`, `land`); how they are applied is written here a second time. Its tokens are `number-m<claim>`, so the part
+before the dash is comparable with any store's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from msgspec.structs import replace as changed
+
+from holdfast.errors import LeaseLost
+from holdfast.model.claim import Claim, Progress
+from holdfast.model.job import JobRecord, NewJob, Pushed
+from holdfast.model.query import Query, Tidied
+from holdfast.model.queue import QueuePolicy, QueueRecord
+from holdfast.model.run import Run
+from holdfast.model.states import FINAL, RETRIABLE, State, is_move, seen_as
+from holdfast.model.verdict import CRASHED, UNKNOWN_TASK, Lost, Verdict
+from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.policy.landing import land
+from holdfast.policy.moments import SECOND
+from holdfast.store.protocol import Clock
+
+FIFO = QueuePolicy("fifo")
+UNSTARTED: tuple[State, ...] = ("scheduled", "ready", "parked")
+
+
+@dataclass
+class ModelJob:
+    """A job: what was pushed, what a reader sees (`shown`), and what readers do not see."""
+
+    new: NewJob
+    seq: int
+    shown: JobRecord
+    token: str | None = None
+    runs: list[Run] = field(default_factory=list)
+
+    def set(self, **values: object) -> None:
+        self.shown = changed(self.shown, **values)
+
+    def move(self, state: State, **values: object) -> None:
+        assert is_move(self.shown.state, state), f"{self.new.id}: {self.shown.state} to {state}"
+        self.set(state=state, **values)
+
+    def finish(self, state: State, now: int, **values: object) -> None:
+        keep_s = self.new.keep_done_s if state == "succeeded" else self.new.keep_dead_s
+        self.move(state, finished_us=now, keep_until_us=now + keep_s * SECOND, **values)
+
+
+@dataclass
+class ModelWorker:
+    record: WorkerRecord
+    beaten_us: int
+    has_ended: bool = False
+
+
+@dataclass
+class ModelQueue:
+    policy: QueuePolicy = FIFO
+    is_paused: bool = False
+
+
+class Model:
+    """The job path, the leases and the doors of a store, on a virtual clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._numbers = count(1)
+        self.jobs: dict[str, ModelJob] = {}
+        self._queues: dict[str, ModelQueue] = {}
+        self.workers: dict[str, ModelWorker] = {}
+
+    # --- the job path -----------------------------------------------------------------------------------
+
+    def push(self, new_jobs: Sequence[NewJob]) -> list[Pushed]:
+        return [self._push(new) for new in new_jobs]
+
+    def _push(self, new: NewJob) -> Pushed:
+        now = self._clock()
+        self._queues.setdefault(new.queue, ModelQueue())
+        if new.id in self.jobs:
+            return Pushed(new.id, "duplicate")
+        due = max(now, now + new.delay_us if new.at_us is None else new.at_us)
+        shown = JobRecord(
+            id=new.id, queue=new.queue, task=new.task, state="scheduled" if due > now else "ready",
+            priority=new.priority, due_us=due, created_us=now, envelope=new.envelope, seal=new.seal,
+            expires_us=new.expires_us, crash_budget=new.crash_budget, tags=new.tags,
+        )  # fmt: skip
+        self.jobs[new.id] = ModelJob(new, next(self._numbers), shown)
+        return Pushed(new.id, "created")
+
+    def claim(self, worker: str, queues: Sequence[str], limit: int) -> list[Claim]:
+        if not self._is_live(worker):
+            raise LeaseLost(worker)
+        claims: list[Claim] = []
+        for queue in queues:
+            if limit > len(claims) and queue in self._queues and not self._queues[queue].is_paused:
+                claims += self._claim_from(queue, worker, limit - len(claims))
+        return claims
+
+    def _claim_from(self, queue: str, worker: str, limit: int) -> list[Claim]:
+        now = self._clock()
+        self._expire(queue)
+        for job in self._in(queue, "scheduled"):
+            if job.shown.due_us <= now:
+                job.move("ready")
+        known = self.workers[worker].record.tasks
+        orphans = [job for job in self._in(queue, "parked") if job.shown.reason == UNKNOWN_TASK]
+        for job in [job for job in orphans if job.new.task in known][:limit]:
+            job.move("ready", reason=None, error=None, traceback=None)
+        sign = -1 if self._queues[queue].policy.order == "lifo" else 1
+        best = sorted(
+            self._in(queue, "ready"),
+            key=lambda job: (-job.new.priority, sign * job.shown.due_us, sign * job.seq),
+        )
+        return [self._take(job, worker, now) for job in best[:limit]]
+
+    def _take(self, job: ModelJob, worker: str, now: int) -> Claim:
+        number = job.shown.deliveries + 1
+        job.token = f"{number}-m{next(self._numbers)}"
+        job.move("running", deliveries=number, worker=worker, claimed_us=now, progress=None, progress_note=None)
+        shown = job.shown
+        return Claim(
+            shown.id, job.token, shown.queue, shown.task, shown.envelope, shown.seal,
+            shown.failures, shown.crashes, shown.crash_budget, now,
+        )  # fmt: skip
+
+    def _expire(self, queue: str) -> int:
+        now = self._clock()
+        over = [
+            job
+            for job in self._in(queue, *UNSTARTED)
+            if job.shown.expires_us is not None and job.shown.expires_us <= now
+        ]
+        for job in over:
+            job.finish("expired", now, reason="expired")
+        return len(over)
+
+    def settle(self, verdicts: Sequence[Verdict]) -> list[Lost]:
+        lost: list[Lost] = []
+        for verdict in verdicts:
+            job = self.jobs.get(verdict.id)
+            if job is None or job.token != verdict.token:
+                lost.append(Lost(verdict.id, verdict.token, "lost"))
+            else:
+                self._land(job, verdict)
+        return lost
+
+    def _land(self, job: ModelJob, verdict: Verdict) -> None:
+        now, old = self._clock(), job.shown
+        landing = land(
+            verdict, due_us=old.due_us, failures=old.failures, crashes=old.crashes, crash_budget=old.crash_budget,
+            cancel_asked=old.cancel_asked, now_us=now,
+        )  # fmt: skip
+        assert old.worker is not None
+        assert old.claimed_us is not None
+        run = Run(
+            old.id, old.deliveries, old.generation, old.worker, verdict.token, old.claimed_us, now,
+            verdict.took_us, verdict.outcome, verdict.reason, verdict.error, verdict.traceback,
+        )  # fmt: skip
+        job.runs = [*job.runs, run][-10:]
+        job.token = None
+        job.set(
+            worker=None, claimed_us=None, due_us=landing.due_us, failures=landing.failures,
+            crashes=landing.crashes, expires_us=None if landing.forgets_expiry else old.expires_us,
+        )  # fmt: skip
+        if landing.state == "succeeded":
+            until = now + job.new.result_ttl_s * SECOND
+            job.set(result=verdict.result, result_until_us=until, reason=None, error=None, traceback=None)
+        elif verdict.outcome != "released" or landing.state == "cancelled":
+            job.set(reason=landing.reason, error=verdict.error, traceback=verdict.traceback)
+        if landing.state in FINAL:
+            job.finish(landing.state, now)
+        else:
+            job.move(landing.state)
+
+    def exchange(
+        self, verdicts: Sequence[Verdict], worker: str, queues: Sequence[str], limit: int
+    ) -> tuple[list[Lost], list[Claim]]:
+        lost = self.settle(verdicts)
+        return lost, self.claim(worker, queues, limit) if self._is_live(worker) else []
+
+    def note(self, notes: Sequence[Progress]) -> list[Lost]:
+        lost: list[Lost] = []
+        for note in notes:
+            job = self.jobs.get(note.id)
+            if job is None or job.token != note.token:
+                lost.append(Lost(note.id, note.token, "lost"))
+            else:
+                job.set(progress=note.fraction, progress_note=note.note)
+        return lost
+
+    # --- leases -----------------------------------------------------------------------------------------
+
+    def enlist(self, record: WorkerRecord) -> None:
+        if record.id in self.workers:
+            raise LeaseLost(record.id)
+        now = self._clock()
+        self.workers[record.id] = ModelWorker(changed(record, started_us=now), now)
+
+    def beat(self, worker: str) -> Beat:
+        if not self._is_live(worker):
+            return Beat(is_alive=False)
+        self.workers[worker].beaten_us = self._clock()
+        asked = [job.token for job in self._held(worker) if job.shown.cancel_asked and job.token]
+        return Beat(is_alive=True, cancelled=tuple(asked))
+
+    def leave(self, worker: str) -> None:
+        if worker in self.workers:
+            self.workers[worker].has_ended = True
+        for job in self._held(worker):
+            self._land(job, Verdict(job.new.id, job.token or "", job.new.queue, "released"))
+
+    def rescue(self) -> list[Rescued]:
+        silent = [worker for worker, one in self.workers.items() if not one.has_ended and not self._is_live(worker)]
+        return [self._bury(worker) for worker in silent]
+
+    def _bury(self, worker: str) -> Rescued:
+        self.workers[worker].has_ended = True
+        error = f"worker {worker} fell silent: its lease ended"
+        held = self._held(worker)
+        for job in held:
+            verdict = Verdict(job.new.id, job.token or "", job.new.queue, "crashed", reason=CRASHED, error=error)
+            self._land(job, verdict)
+        return Rescued(worker, tuple(job.new.id for job in held))
+
+    def tidy(self) -> Tidied:
+        now = self._clock()
+        expired = sum(self._expire(queue) for queue in self._queues)
+        ripe = [job for job in self.jobs.values() if (job.shown.keep_until_us or now + 1) <= now]
+        for job in ripe:
+            del self.jobs[job.new.id]
+        shown = [job.shown for job in self.jobs.values()]
+        moments = [one.expires_us for one in shown if one.state in UNSTARTED and one.expires_us is not None]
+        moments += [one.keep_until_us for one in shown if one.keep_until_us is not None]
+        return Tidied(expired, len(ripe), False, min(moments, default=None))
+
+    # --- the doors --------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        return sorted(self._queues)
+
+    def queue(self, name: str) -> QueueRecord | None:
+        if name not in self._queues:
+            return None
+        now, queue = self._clock(), self._queues[name]
+        shown = [self.record(job) for job in self._in(name)]
+        counts: dict[str, int] = {}
+        for one in shown:
+            counts[one.state] = counts.get(one.state, 0) + 1
+        ready = [one.due_us for one in shown if one.state == "ready"]
+        later = [one.due_us for one in shown if one.state == "scheduled"]
+        assert all(due > now for due in later)
+        return QueueRecord(
+            name, queue.policy, queue.is_paused, counts, min(ready, default=None), min(later, default=None)
+        )
+
+    def set_policy(self, name: str, policy: QueuePolicy) -> bool:
+        is_new = name not in self._queues
+        queue = self._queues.setdefault(name, ModelQueue())
+        has_changed = queue.policy != policy
+        queue.policy = policy
+        return is_new or has_changed
+
+    def pause(self, name: str) -> bool:
+        queue = self._queues.setdefault(name, ModelQueue())
+        self._queues[name] = replace(queue, is_paused=True)
+        return not queue.is_paused
+
+    def resume(self, name: str) -> bool:
+        if name not in self._queues or not self._queues[name].is_paused:
+            return False
+        self._queues[name].is_paused = False
+        return True
+
+    def purge(self, name: str) -> int:
+        doomed = self._in(name, *UNSTARTED)
+        for job in doomed:
+            del self.jobs[job.new.id]
+        return len(doomed)
+
+    def cancel(self, ids: Sequence[str]) -> dict[str, str]:
+        return {job_id: self._cancel(job_id) for job_id in dict.fromkeys(ids)}
+
+    def _cancel(self, job_id: str) -> str:
+        job = self.jobs.get(job_id)
+        if job is None:
+            return "unknown"
+        if job.shown.state in FINAL:
+            return "final"
+        if job.shown.state == "running":
+            job.set(cancel_asked=True)
+            return "asked"
+        job.finish("cancelled", self._clock(), reason="cancelled")
+        return "cancelled"
+
+    def retry(self, ids: Sequence[str]) -> list[str]:
+        done = [job_id for job_id in dict.fromkeys(ids) if self._state(job_id) in RETRIABLE]
+        for job_id in done:
+            job = self.jobs[job_id]
+            old = job.shown
+            assert is_move(old.state, "ready")
+            job.shown = JobRecord(
+                id=old.id, queue=old.queue, task=old.task, state="ready", priority=old.priority,
+                due_us=self._clock(), created_us=old.created_us, envelope=old.envelope, seal=old.seal,
+                generation=old.generation + 1, deliveries=old.deliveries, crash_budget=old.crash_budget,
+                tags=old.tags,
+            )  # fmt: skip
+        return done
+
+    def unpark(self, seals: dict[str, bytes | None]) -> list[str]:
+        done = [job_id for job_id in seals if self._state(job_id) == "parked"]
+        for job_id in done:
+            job = self.jobs[job_id]
+            job.move("ready", reason=None, error=None, traceback=None, seal=seals[job_id] or job.shown.seal)
+        return done
+
+    def delete(self, ids: Sequence[str]) -> list[str]:
+        done = [job_id for job_id in dict.fromkeys(ids) if self._state(job_id) not in (None, "running")]
+        for job_id in done:
+            del self.jobs[job_id]
+        return done
+
+    # --- readers ----------------------------------------------------------------------------------------
+
+    def record(self, job: ModelJob) -> JobRecord:
+        now, shown = self._clock(), job.shown
+        is_gone = shown.result_until_us is not None and shown.result_until_us <= now
+        state = seen_as(shown.state, shown.due_us, now)
+        return changed(shown, state=state, result=None if is_gone else shown.result)
+
+    def all(self) -> list[JobRecord]:
+        """Give every record, newest first."""
+        return [self.record(job) for job in sorted(self.jobs.values(), key=lambda job: -job.seq)]
+
+    def find(self, query: Query) -> list[JobRecord]:
+        found = [one for one in self.all() if self._is_match(one, query)]
+        if query.after is not None:
+            place = self.jobs[query.after].seq if query.after in self.jobs else 0
+            found = [one for one in found if self.jobs[one.id].seq < place]
+        return found[: query.limit]
+
+    def count(self, query: Query) -> int:
+        return sum(self._is_match(one, query) for one in self.all())
+
+    def _is_match(self, one: JobRecord, query: Query) -> bool:
+        return (
+            (not query.states or one.state in query.states)
+            and query.queue in (None, one.queue)
+            and query.task in (None, one.task)
+            and (query.tag is None or query.tag in one.tags)
+            and (query.since_us is None or (one.finished_us or one.created_us) >= query.since_us)
+        )
+
+    def next_due(self, queues: Sequence[str] | None) -> int | None:
+        open_queues = [name for name, queue in self._queues.items() if not queue.is_paused]
+        served = [name for name in open_queues if queues is None or name in queues]
+        dues = [job.shown.due_us for name in served for job in self._in(name, "ready", "scheduled")]
+        return min(dues, default=None)
+
+    def over(self, ids: Sequence[str]) -> list[str]:
+        return [job_id for job_id in ids if self._state(job_id) in (None, *FINAL)]
+
+    def live(self) -> list[WorkerRecord]:
+        return [one.record for worker, one in sorted(self.workers.items()) if self._is_live(worker)]
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _in(self, queue: str, *states: State) -> list[ModelJob]:
+        """List the queue's jobs in these states (none given: in any), oldest first."""
+        jobs = sorted(self.jobs.values(), key=lambda job: job.seq)
+        return [job for job in jobs if job.new.queue == queue and (not states or job.shown.state in states)]
+
+    def _held(self, worker: str) -> list[ModelJob]:
+        return [job for job in self.jobs.values() if job.shown.worker == worker]
+
+    def _state(self, job_id: str) -> State | None:
+        return self.jobs[job_id].shown.state if job_id in self.jobs else None
+
+    def _is_live(self, worker: str) -> bool:
+        one = self.workers.get(worker)
+        if one is None or one.has_ended:
+            return False
+        return self._clock() <= one.beaten_us + one.record.lease_us
