@@ -180,9 +180,7 @@ class Retry(RunControl):
     It counts against the task's `retries`; when they are used up the job fails with `reason`.
     """
 
-    def __init__(
-        self, reason: str = "the task asked for a retry", *, delay: float | timedelta | None = None
-    ) -> None:
+    def __init__(self, reason: str = "the task asked for a retry", *, delay: float | timedelta | None = None) -> None:
         super().__init__(reason, delay)
         self.reason = reason
         self.delay = delay

@@ -16,9 +16,7 @@ def duration_us(value: object, what: str) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise InvalidInput(f"expected {what} to be a number of seconds or a timedelta, got: {value!r}")
     if not math.isfinite(seconds) or not 0 <= seconds <= _LONGEST_S:
-        raise InvalidInput(
-            f"expected {what} to be 0 or more seconds, and less than a hundred years, got: {value!r}"
-        )
+        raise InvalidInput(f"expected {what} to be 0 or more seconds, and less than a hundred years, got: {value!r}")
     return round(seconds * SECOND)
 
 

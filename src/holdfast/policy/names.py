@@ -26,15 +26,11 @@ def check_task(name: object) -> str:
 
 
 def check_namespace(name: object) -> str:
-    return _check(
-        name, _NAMESPACE, "a namespace", "lower-case letters, digits and _ , at most 30, e.g. 'holdfast'"
-    )
+    return _check(name, _NAMESPACE, "a namespace", "lower-case letters, digits and _ , at most 30, e.g. 'holdfast'")
 
 
 def check_job_id(name: object) -> str:
-    return _check(
-        name, _JOB_ID, "a job id", "letters, digits and _ . : - , at most 64; leave it out to get a UUID"
-    )
+    return _check(name, _JOB_ID, "a job id", "letters, digits and _ . : - , at most 64; leave it out to get a UUID")
 
 
 def check_tag(tag: object) -> str:

@@ -53,7 +53,5 @@ def _grown(policy: RetryPolicy, failures: int) -> float:
 def delay_table(value: object) -> tuple[int, ...]:
     """Check a `retry_delay` given as a table of waits, one per retry."""
     if not isinstance(value, list | tuple) or not value:
-        raise InvalidInput(
-            f"expected retry_delay to be seconds, a timedelta or a list of them, got: {value!r}"
-        )
+        raise InvalidInput(f"expected retry_delay to be seconds, a timedelta or a list of them, got: {value!r}")
     return tuple(duration_us(entry, f"retry_delay[{place}]") for place, entry in enumerate(value))

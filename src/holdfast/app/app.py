@@ -1,0 +1,376 @@
+"""Holdfast: the one object a program makes.
+
+Making it and declaring tasks and queues on it does nothing but remember. The first use opens the store, once per
+process. An app may be used from any number of threads and event loops.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
+
+from holdfast.app.call import Call
+from holdfast.app.clerk import Clerk
+from holdfast.app.connection import Connection, Connector
+from holdfast.app.handle import Job
+from holdfast.app.options import SharedOptions, TaskOptions, check_defaults, check_task_options, whole_number
+from holdfast.app.queues import Queue, QueueBoard
+from holdfast.app.roster import Roster
+from holdfast.app.settings import Secret, Settings
+from holdfast.app.task import Task
+from holdfast.app.taskset import TaskSet
+from holdfast.errors import DeclarationError, DuplicateJob, HoldfastError, InvalidInput, QueueFull
+from holdfast.model.job import NewJob, Pushed
+from holdfast.model.queue import Order, QueuePolicy
+from holdfast.policy.moments import SECOND, duration_us
+from holdfast.policy.names import check_job_id, check_queue, check_task
+from holdfast.store.protocol import Clock, Store
+from holdfast.wire.codec import Codec
+
+if TYPE_CHECKING:
+    from holdfast.app.consumer import Consumer
+    from holdfast.app.worker import InProcessWorker
+    from holdfast.run.bench import Bench
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_BATCH: Final = 1000
+_ORDERS: Final = ("fifo", "lifo")
+
+
+class Holdfast:
+    """A job queue, on the store that `url` names.
+
+    Settings come by argument, else from HOLDFAST_URL, HOLDFAST_SECRET and HOLDFAST_NAMESPACE, else by default:
+    `sqlite:///holdfast.db` in the working directory, unsigned.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        secret: Secret | None = None,
+        namespace: str | None = None,
+        tier: str | None = None,
+        defaults: SharedOptions | None = None,
+        imports: Sequence[str] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        self._connector = Connector(Settings(url, secret, namespace, tier, clock))
+        self._roster = Roster()
+        self._declared: dict[str, QueuePolicy] = {}
+        self._imports = _module_names(imports)
+        self.defaults = check_defaults(defaults or {})
+        self.queues = QueueBoard(self)
+
+    # --- declaring ----------------------------------------------------------------------------------------
+
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    @overload
+    def task(
+        self, function: None = None, /, **options: Unpack[TaskOptions]
+    ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+    def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        """Make a task of a function: `@app.task` or `@app.task(queue="mail", retries=5)`."""
+        given = check_task_options(options)
+
+        def declare(function: Callable[..., Any]) -> Task[..., Any]:
+            return self._take_in(Task(function, given))
+
+        return declare if function is None else declare(function)
+
+    def include(self, tasks: TaskSet, prefix: str | None = None) -> None:
+        """Take in the tasks of a set, with `prefix` before their names if one is given."""
+        if not isinstance(tasks, TaskSet):
+            raise InvalidInput(f"expected a TaskSet to include, got: {tasks!r}")
+        if prefix is not None:
+            check_task(prefix)
+        for task in tasks:
+            self._take_in(task, prefix)
+
+    def queue(self, name: str, *, order: Order = "fifo") -> Queue:
+        """Declare a queue's policy. Written before this app's first push to it, and when a worker starts."""
+        if order not in _ORDERS:
+            raise InvalidInput(f"expected order to be 'fifo' or 'lifo', got: {order!r}")
+        policy = QueuePolicy(order)
+        if self._declared.setdefault(check_queue(name), policy) != policy:
+            raise DeclarationError(f"the queue {name!r} is declared twice, in different ways; declare it once")
+        return self.queues[name]
+
+    def register(self, *types: type) -> None:
+        """Let values of these types travel that no task's signature names (those of signatures are known already)."""
+        self._roster.register(*types)
+
+    @property
+    def tasks(self) -> Mapping[str, Task[..., Any]]:
+        """The tasks of this app, by name."""
+        return self._roster.tasks
+
+    # --- enqueueing ---------------------------------------------------------------------------------------
+
+    def push(self, call: Call[R]) -> Job[R]:
+        """Store one call as a job. Raises DuplicateJob or QueueFull if the store refuses it."""
+        connection = self.connection()
+        job = Clerk(connection.store, self.codec(), connection.ring).write(call)
+        self._declare_before([job], connection)
+        return self._accepted(connection.store.push([job])[0])
+
+    @overload
+    def enqueue(self, task: Task[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Job[R]: ...
+    @overload
+    def enqueue(self, task: str, /, *args: Any, **kwargs: Any) -> Job[Any]: ...
+    def enqueue(self, task: Task[..., Any] | str, /, *args: Any, **kwargs: Any) -> Job[Any]:
+        """Enqueue a task, given as such or by name."""
+        return self.push(Call(self._find(task), args, kwargs))
+
+    async def aenqueue(self, task: Task[..., Any] | str, /, *args: Any, **kwargs: Any) -> Job[Any]:
+        """As `enqueue`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.push, Call(self._find(task), args, kwargs))
+
+    def enqueue_many(self, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
+        """Store many calls, a thousand to a commit, and give their handles in order; refused ones are marked.
+
+        All calls are checked before the first is stored. If the program dies in between, whole thousands are stored.
+        """
+        connection = self.connection()
+        jobs = Clerk(connection.store, self.codec(), connection.ring).write_all(calls)
+        self._declare_before(jobs, connection)
+        pushed: list[Pushed] = []
+        for batch in _batches(jobs):
+            pushed += connection.store.push(batch)
+        return [Job(self, one.id, one.decision, one.reason) for one in pushed]
+
+    async def aenqueue_many(self, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
+        """As `enqueue_many`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.enqueue_many, calls)
+
+    def job(self, job_id: str) -> Job[Any]:
+        """Give the handle of a job back. Whether there is such a job is known when it is asked something."""
+        return Job(self, check_job_id(job_id))
+
+    # --- running ------------------------------------------------------------------------------------------
+
+    def drain(self, queues: Sequence[str] | None = None, *, limit: int | None = None) -> int:
+        """Run what is due in this thread, until nothing is. Return how many runs there were.
+
+        Jobs that are due later are not waited for.
+        """
+        from holdfast.run.drain import drain  # enqueueing programs do not run
+
+        _refuse_inside_a_loop("drain()", "await app.adrain()")
+        names = _queue_names(queues)
+        most = None if limit is None else whole_number(limit, "limit")
+        self.load_imports()
+        self.declare_queues()
+        return drain(self.store, self.bench(), names, most)
+
+    async def adrain(self, queues: Sequence[str] | None = None, *, limit: int | None = None) -> int:
+        """As `drain`, in a thread of its own."""
+        import asyncio
+
+        return await asyncio.to_thread(self.drain, queues, limit=limit)
+
+    def worker(
+        self,
+        *,
+        threads: int = 4,
+        coroutines: int = 100,
+        queues: Sequence[str] | None = None,
+        lease: Any = 10,
+        grace: Any = 25,
+    ) -> "InProcessWorker":
+        """Run jobs in the background of this program: `with app.worker(threads=4): …`, or `async with`."""
+        from holdfast.app.worker import InProcessWorker  # enqueueing programs do not run
+        from holdfast.run.pump import Plan
+
+        plan = Plan(
+            whole_number(threads, "threads", 1),
+            whole_number(coroutines, "coroutines", 1),
+            _queue_names(queues),
+            _lease_s(lease),
+            duration_us(grace, "grace") / SECOND,
+        )
+        return InProcessWorker(self, plan)
+
+    def consumer(self, queue: str, *, lease: Any = 10) -> "Consumer":
+        """Take jobs of one queue by hand: `with app.consumer("crawl") as consumer: …`."""
+        from holdfast.app.consumer import Consumer  # enqueueing programs do not run
+
+        return Consumer(self, check_queue(queue), _lease_s(lease))
+
+    def bench(self, **given: Any) -> "Bench":
+        """Give what running this app's jobs takes: tasks, codec, keys. For workers; `given` are fields of Bench."""
+        from holdfast.run.bench import Bench
+
+        given.setdefault("now_us", self._now_us)
+        return Bench(self._roster.registry, self.codec(), self._connector.ring(), **given)
+
+    def load_imports(self) -> None:
+        """Import the modules given as `imports`, which declare tasks. Workers call this."""
+        import importlib
+
+        for name in self._imports:
+            importlib.import_module(name)
+
+    def declare_queues(self) -> None:
+        """Write the declared queues, those that have changed. Workers call this."""
+        connection = self.connection()
+        for name, policy in self._declared.items():
+            connection.declare(name, policy)
+
+    @property
+    def declared_queues(self) -> Mapping[str, QueuePolicy]:
+        """The queues declared on this app."""
+        return dict(self._declared)
+
+    # --- the store ----------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        return self._connector.settings.url
+
+    @property
+    def tier(self) -> str | None:
+        return self._connector.settings.tier
+
+    @property
+    def namespace(self) -> str:
+        return self._connector.settings.namespace
+
+    @property
+    def clock(self) -> Clock | None:
+        """The clock that the store was given, for tests; None for the store's own."""
+        return self._connector.settings.clock
+
+    @property
+    def is_signed(self) -> bool:
+        return self._connector.ring() is not None
+
+    @property
+    def store(self) -> Store:
+        """The open store of this process."""
+        return self._connector.open().store
+
+    def connection(self) -> Connection:
+        return self._connector.open()
+
+    def codec(self) -> Codec:
+        """The codec that knows the types of this app's tasks."""
+        return self._roster.codec()
+
+    def configure(self, **settings: Any) -> None:
+        """Change url, secret, namespace, tier or clock, until the store is opened."""
+        if self._connector.is_open:
+            raise DeclarationError("configure() came too late: the store is open. Configure first, or close() the app")
+        self._connector = Connector(self._connector.settings.changed(settings))
+
+    @contextmanager
+    def override(self, url: str = "memory://", **settings: Any) -> "Iterator[Holdfast]":
+        """Use another store for a while, in all threads: `with app.override(url="memory://"): …`, in tests."""
+        former = self._connector
+        changes = {"tier": None, "clock": None, **settings, "url": url}
+        self._connector = Connector(former.settings.changed(changes))
+        try:
+            yield self
+        finally:
+            overriding, self._connector = self._connector, former
+            overriding.close()
+
+    def attach(self, store: Store) -> None:
+        """Use this store, in this process, instead of opening one. Whoever attaches it closes it."""
+        self._connector.attach(store)
+
+    def close(self) -> None:
+        """Close the store. The next use opens it again."""
+        self._connector.close()
+
+    async def aclose(self) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> "Holdfast":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> "Holdfast":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        from holdfast.store.connect import describe_url
+
+        return f"<Holdfast on {describe_url(self.url)}>"
+
+    # --- inside -------------------------------------------------------------------------------------------
+
+    def _now_us(self) -> int:
+        return self.store.now()  # asked late: a worker's child has no store until it needs one
+
+    def _take_in(self, task: Task[P, R], prefix: str | None = None) -> Task[P, R]:
+        task.join(self, prefix)
+        self._roster.add(task)
+        return task
+
+    def _find(self, task: Task[..., Any] | str) -> Task[..., Any]:
+        if isinstance(task, Task):
+            return task
+        if self._roster.find(task) is None:
+            self.load_imports()
+        return self._roster.need(task)
+
+    def _declare_before(self, jobs: Sequence[NewJob], connection: Connection) -> None:
+        if self._declared:
+            for name in {job.queue for job in jobs} & self._declared.keys():
+                connection.declare(name, self._declared[name])
+
+    def _accepted(self, pushed: Pushed) -> Job[Any]:
+        if pushed.decision == "refused":
+            kind = QueueFull if pushed.reason == "full" else DuplicateJob
+            raise kind(f"job {pushed.id} was refused: {pushed.reason}. Nothing was stored.")
+        return Job(self, pushed.id, pushed.decision, pushed.reason)
+
+
+def _batches(jobs: list[NewJob]) -> Iterator[list[NewJob]]:
+    rest = iter(jobs)
+    while batch := list(islice(rest, _BATCH)):
+        yield batch
+
+
+def _module_names(imports: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(imports, str) or not all(isinstance(name, str) for name in imports):
+        raise InvalidInput(f"expected imports to be a list of module names, got: {imports!r}")
+    return tuple(imports)
+
+
+def _queue_names(queues: Sequence[str] | None) -> tuple[str, ...] | None:
+    if queues is None:
+        return None
+    if isinstance(queues, str) or not queues:
+        raise InvalidInput(f"expected queues to be a list of queue names, or None for all, got: {queues!r}")
+    return tuple(check_queue(name) for name in queues)
+
+
+def _lease_s(lease: object) -> float:
+    lease_us = duration_us(lease, "lease")
+    if lease_us < SECOND:
+        raise InvalidInput(f"expected lease to be 1 second or more, got: {lease!r}")
+    return lease_us / SECOND
+
+
+def _refuse_inside_a_loop(what: str, remedy: str) -> None:
+    import sys
+
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None and asyncio._get_running_loop() is not None:
+        raise HoldfastError(f"{what} would block the event loop that runs here; use {remedy}")

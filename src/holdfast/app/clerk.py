@@ -1,0 +1,62 @@
+"""Writes calls down as jobs: arguments checked and packed, the envelope closed and sealed.
+
+This is the hot path of every producer. All that is the same for each call of a task has been worked out in its
+terms; what is left is one pass over the arguments, one id, one envelope.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from holdfast.app.call import Call
+from holdfast.app.ids import new_id
+from holdfast.app.terms import Terms
+from holdfast.errors import InvalidInput
+from holdfast.model.job import NewJob
+from holdfast.store.protocol import Store
+from holdfast.wire.codec import Codec
+from holdfast.wire.envelope import FORMAT, Envelope, seal_in
+from holdfast.wire.payload import pack
+from holdfast.wire.seal import KeyRing, seal_job
+
+
+class Clerk:
+    """Writes jobs for one store. Made for one batch."""
+
+    __slots__ = ("_codec", "_ring", "_store")
+
+    def __init__(self, store: Store, codec: Codec, ring: KeyRing | None) -> None:
+        self._store = store
+        self._codec = codec
+        self._ring = ring
+
+    def write_all(self, calls: Iterable[Call[Any]]) -> list[NewJob]:
+        """Write every call down, or raise for the first that is wrong. Nothing is stored here."""
+        return [self.write(call) for call in calls]
+
+    def write(self, call: Call[Any]) -> NewJob:
+        """Write one call down."""
+        if type(call) is not Call:
+            raise InvalidInput(f"expected a call, made by task.s(…), got: {call!r}")
+        task, args, kwargs = call.task, call.args, call.kwargs
+        terms = task.terms
+        parameters = task.parameters
+        parameters.check(args, kwargs)
+        payload = pack(args, kwargs, self._codec, parameters.place)
+        job_id = terms.id or new_id()
+        expires_us = terms.expires_at_us if terms.expires_in_us is None else self._expires_us(terms)
+        envelope = seal_in(
+            Envelope(
+                FORMAT, job_id, task.name, terms.queue, terms.priority, terms.delay_us, terms.at_us, expires_us, payload,
+                None, None, None, terms.retries, terms.timeout_us, terms.headers,
+            )
+        )  # fmt: skip
+        return NewJob(
+            job_id, terms.queue, task.name, envelope, seal_job(self._ring, job_id, envelope), terms.priority,
+            terms.delay_us, terms.at_us, expires_us, terms.crash_budget, terms.keep_done_s, terms.keep_dead_s,
+            terms.result_ttl_s, terms.tags,
+        )  # fmt: skip
+
+    def _expires_us(self, terms: Terms) -> int:
+        """Resolve "in ten minutes" on the store's clock: the caller's may be wrong."""
+        assert terms.expires_in_us is not None
+        return self._store.now() + terms.expires_in_us

@@ -1,0 +1,193 @@
+"""The options of tasks and calls: checked once, when they are given, with one clear sentence if they are wrong.
+
+An option can be given in three places: `Holdfast(defaults=…)`, `@app.task(…)`, `task.using(…)`; the later beats the
+earlier. What is checked is kept as a plain mapping of ready values, so that joining them is joining mappings, and
+`terms` works out what follows from them only once per task.
+
+`delay` and `at` are one thing said in two ways, so they share a place: giving one replaces the other.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, TypedDict
+
+from holdfast.errors import InvalidInput, UnknownOption
+from holdfast.policy.moments import SECOND, duration_us, moment_us
+from holdfast.policy.names import check_job_id, check_queue, check_tag, check_task
+from holdfast.policy.retry import delay_table
+
+Seconds = float | timedelta
+Errors = type[BaseException] | tuple[type[BaseException], ...] | list[type[BaseException]]
+Checked = Mapping[str, Any]
+
+
+class SharedOptions(TypedDict, total=False):
+    """Options that make sense for a whole app, a task and a single call."""
+
+    queue: str
+    retries: int
+    retry_delay: Seconds | list[Seconds] | tuple[Seconds, ...]
+    retry_cap: Seconds
+    timeout: Seconds | None
+    crash_budget: int
+    priority: int
+    delay: Seconds | datetime
+    at: datetime
+    expires: Seconds | datetime | None
+    tags: list[str] | tuple[str, ...]
+    result_ttl: Seconds
+    keep_done: Seconds
+    keep_dead: Seconds
+
+
+class CallOptions(SharedOptions, total=False):
+    """Options of `task.using(…)`. A job that is pushed again under its `id` is not stored twice."""
+
+    id: str
+
+
+class TaskOptions(SharedOptions, total=False):
+    """Options of `@app.task(…)`."""
+
+    name: str
+    aliases: list[str] | tuple[str, ...]
+    retry_on: Errors
+    give_up_on: Errors
+
+
+def check_defaults(given: Mapping[str, object]) -> Checked:
+    """Check the options of `Holdfast(defaults=…)`."""
+    return _checked(given, _DEFAULTS, "Holdfast(defaults=…)")
+
+
+def check_task_options(given: Mapping[str, object]) -> Checked:
+    """Check the options of a task's declaration."""
+    return _checked(given, _TASK, "a task")
+
+
+def check_call_options(given: Mapping[str, object]) -> Checked:
+    """Check the options of `using`."""
+    for name in ("name", "aliases", "retry_on", "give_up_on"):
+        if name in given:
+            raise UnknownOption(f"{name!r} belongs to the task, not to one call of it; give it to @app.task(…)")
+    return _checked(given, _CALL, "using()")
+
+
+def _checked(given: Mapping[str, object], known: Iterable[str], where: str) -> Checked:
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise UnknownOption(f"{where} has no option {name!r}{_nearest(name, known)}")
+        values.update(_CHECKS[name](value))
+    if "delay" in given and "at" in given:
+        raise InvalidInput(f"expected delay or at, got both: delay={given['delay']!r}, at={given['at']!r}")
+    return values
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # only for those who misspelt something
+
+    near = get_close_matches(name, list(known), 1, 0.5)
+    return f"; did you mean {near[0]!r}?" if near else f"; it has: {', '.join(sorted(known))}"
+
+
+# --- one check per option -----------------------------------------------------------------------------------
+
+
+def whole_number(value: object, what: str, least: int = 0, most: int = 2**31 - 1) -> int:
+    """Check an integer. True and 3.0 are not: whoever wrote them meant something else."""
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    bounds = f"of {least} or more" if most == 2**31 - 1 else f"from {least} to {most}"
+    raise InvalidInput(f"expected {what} to be an integer {bounds}, got: {value!r}")
+
+
+def _number(name: str, least: int = 0) -> "_Check":
+    return lambda value: {name: whole_number(value, name, least)}
+
+
+def _lasting(name: str) -> "_Check":
+    return lambda value: {name: -(-duration_us(value, name) // SECOND)}
+
+
+def _errors(name: str) -> "_Check":
+    def check(value: object) -> dict[str, object]:
+        kinds = tuple(value) if isinstance(value, list | tuple) else (value,)
+        if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds):
+            raise InvalidInput(f"expected {name} to be an exception class or a list of them, got: {value!r}")
+        return {name: kinds}
+
+    return check
+
+
+def _waits(value: object) -> dict[str, object]:
+    if isinstance(value, list | tuple):
+        return {"retry_first": None, "retry_table": delay_table(value)}
+    return {"retry_first": duration_us(value, "retry_delay"), "retry_table": ()}
+
+
+def _timeout(value: object) -> dict[str, object]:
+    limit = None if value is None else duration_us(value, "timeout")
+    if limit == 0:
+        raise InvalidInput(f"expected timeout to be more than 0 seconds, or None for no limit, got: {value!r}")
+    return {"timeout": limit}
+
+
+def _delay(value: object) -> dict[str, object]:
+    if isinstance(value, datetime):
+        return _at(value, "delay")
+    return {"delay": duration_us(value, "delay"), "at": None}
+
+
+def _at(value: object, what: str = "at") -> dict[str, object]:
+    return {"delay": 0, "at": moment_us(value, what)}
+
+
+def _expires(value: object) -> dict[str, object]:
+    if value is None:
+        return {"expires_in": None, "expires_at": None}
+    if isinstance(value, datetime):
+        return {"expires_in": None, "expires_at": moment_us(value, "expires")}
+    span = duration_us(value, "expires")
+    if span == 0:
+        raise InvalidInput(f"expected expires to be more than 0 seconds, or None for never, got: {value!r}")
+    return {"expires_in": span, "expires_at": None}
+
+
+def _tags(value: object) -> dict[str, object]:
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise InvalidInput(f"expected tags to be a list of texts, got: {value!r}")
+    return {"tags": tuple(dict.fromkeys(check_tag(tag) for tag in value))}
+
+
+def _aliases(value: object) -> dict[str, object]:
+    if not isinstance(value, list | tuple):
+        raise InvalidInput(f"expected aliases to be a list of task names, got: {value!r}")
+    return {"aliases": tuple(check_task(name) for name in value)}
+
+
+_Check = Callable[[object], dict[str, object]]
+_CHECKS: Final[dict[str, _Check]] = {
+    "queue": lambda value: {"queue": check_queue(value)},
+    "retries": _number("retries"),
+    "retry_delay": _waits,
+    "retry_cap": lambda value: {"retry_cap": duration_us(value, "retry_cap")},
+    "timeout": _timeout,
+    "crash_budget": _number("crash_budget"),
+    "priority": _number("priority", -(2**31)),
+    "delay": _delay,
+    "at": _at,
+    "expires": _expires,
+    "tags": _tags,
+    "result_ttl": _lasting("result_ttl"),
+    "keep_done": _lasting("keep_done"),
+    "keep_dead": _lasting("keep_dead"),
+    "id": lambda value: {"id": check_job_id(value)},
+    "name": lambda value: {"name": check_task(value)},
+    "aliases": _aliases,
+    "retry_on": _errors("retry_on"),
+    "give_up_on": _errors("give_up_on"),
+}
+_DEFAULTS: Final = frozenset(_CHECKS) - {"id", "name", "aliases", "delay", "at"}
+_TASK: Final = frozenset(_CHECKS) - {"id"}
+_CALL: Final = frozenset(_CHECKS) - {"name", "aliases", "retry_on", "give_up_on"}

@@ -1,0 +1,66 @@
+"""What an app is told about its surroundings: by argument, else by environment, else by default.
+
+The environment is read when a setting is first needed, never at import: a program may still set it in its first lines.
+"""
+
+import os
+from typing import Final
+
+import msgspec
+
+from holdfast.errors import InvalidInput, UnknownOption
+from holdfast.policy.names import check_namespace
+from holdfast.store.protocol import Clock
+from holdfast.wire.seal import KeyRing
+
+DEFAULT_URL: Final = "sqlite:///holdfast.db"
+DEFAULT_NAMESPACE: Final = "holdfast"
+
+Secret = str | bytes | list[str] | tuple[str, ...]
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What was given; None stands for "look further"."""
+
+    given_url: str | None = None
+    given_secret: Secret | None = None
+    given_namespace: str | None = None
+    tier: str | None = None
+    clock: Clock | None = None
+
+    @property
+    def url(self) -> str:
+        return self.given_url or os.environ.get("HOLDFAST_URL") or DEFAULT_URL
+
+    @property
+    def namespace(self) -> str:
+        return check_namespace(self.given_namespace or os.environ.get("HOLDFAST_NAMESPACE") or DEFAULT_NAMESPACE)
+
+    def ring(self) -> KeyRing | None:
+        """Give the key ring, or None if jobs are not to be signed."""
+        secret = self.given_secret if self.given_secret is not None else os.environ.get("HOLDFAST_SECRET")
+        if secret is None or secret == "":
+            return None
+        if isinstance(secret, str):
+            return KeyRing.parse(secret)
+        if isinstance(secret, bytes):
+            return KeyRing([secret])
+        if isinstance(secret, list | tuple):
+            return KeyRing(secret)
+        raise InvalidInput("expected secret to be text, bytes or a list of texts with the newest first")
+
+    def changed(self, changes: dict[str, object]) -> "Settings":
+        """Give a copy with these settings, by their public names, refusing unknown ones."""
+        for name in changes:
+            if name not in _FIELDS:
+                raise UnknownOption(f"there is no setting {name!r}; the settings are {', '.join(_FIELDS)}")
+        return msgspec.structs.replace(self, **{_FIELDS[name]: value for name, value in changes.items()})
+
+
+_FIELDS: Final = {
+    "url": "given_url",
+    "secret": "given_secret",
+    "namespace": "given_namespace",
+    "tier": "tier",
+    "clock": "clock",
+}

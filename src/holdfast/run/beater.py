@@ -1,0 +1,74 @@
+"""Keeps a worker's lease alive from a thread of its own, whatever the jobs are doing.
+
+Beats every third of the lease, so that two may fail before it ends. If the store cannot be reached it tries on, faster;
+and when the lease is about to end it says so *before* that moment (I12): from then on someone else may run the jobs.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from holdfast.errors import StoreError
+from holdfast.store.protocol import Store
+
+log = logging.getLogger("holdfast.run")
+
+_SHARE: Final = 1 / 3
+_TRUSTED_SHARE: Final = 0.8
+"""How much of the lease is used without a renewal. The rest is for the jobs to stop in."""
+
+
+class Beater:
+    """Beats for one worker id. `on_cancelled` gets the tokens of jobs to stop, `on_lost` is called once."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: str,
+        lease_s: float,
+        *,
+        on_cancelled: Callable[[tuple[str, ...]], None],
+        on_lost: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._lease_s = lease_s
+        self._on_cancelled = on_cancelled
+        self._on_lost = on_lost
+        self._stopped = threading.Event()
+        self._renewed = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="holdfast-beats", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop beating. The lease then ends by itself, unless the worker leaves."""
+        self._stopped.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(self._lease_s)
+
+    def run_once(self) -> bool:
+        """Beat once. Return whether the lease lives on, as far as can be known."""
+        asked = time.monotonic()  # the lease counts from before the answer, not from after it
+        try:
+            beat = self._store.beat(self._worker)
+        except StoreError as error:
+            log.warning("worker %s cannot renew its lease: %s", self._worker, error)
+            return time.monotonic() - self._renewed < self._lease_s * _TRUSTED_SHARE
+        self._renewed = asked
+        if beat.cancelled:
+            self._on_cancelled(beat.cancelled)
+        return beat.is_alive
+
+    def _run(self) -> None:
+        pause = self._lease_s * _SHARE
+        while not self._stopped.wait(pause):
+            if not self.run_once():
+                if not self._stopped.is_set():
+                    self._on_lost()
+                return
+            late = time.monotonic() - self._renewed > self._lease_s * _SHARE
+            pause = self._lease_s * (_SHARE / 4 if late else _SHARE)

@@ -1,0 +1,38 @@
+"""What every run needs at hand, given once by whoever runs jobs: the tasks, the codec, the keys, chance and time."""
+
+import random
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from holdfast.model.claim import Progress
+from holdfast.run.context import CancelCheck, Reporter
+from holdfast.run.spec import Registry
+from holdfast.wire.codec import Codec
+from holdfast.wire.seal import KeyRing
+
+
+def _keep_quiet(_progress: Progress) -> None:
+    """Where nobody keeps progress, it goes nowhere."""
+
+
+def _never(_token: str) -> bool:
+    return False
+
+
+def _wall_clock() -> int:
+    return time.time_ns() // 1000
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """A runner's bench. `stop_signals` are exceptions by which the runner itself is stopped: they are never judged."""
+
+    registry: Registry
+    codec: Codec
+    ring: KeyRing | None = None
+    report: Reporter = _keep_quiet
+    is_cancelled: CancelCheck = _never
+    now_us: Callable[[], int] = _wall_clock
+    chance: Callable[[], float] = random.random
+    stop_signals: tuple[type[BaseException], ...] = ()

@@ -1,0 +1,43 @@
+"""The housework that any worker does for all: rescue the jobs of dead workers, end what expired, drop what is too old.
+
+It runs from a due time, busy or idle, at most every half lease. Any number of workers may do it at once.
+"""
+
+import logging
+import time
+
+from holdfast.errors import StoreError
+from holdfast.store.protocol import Store
+
+log = logging.getLogger("holdfast.run")
+
+
+class Upkeep:
+    """Does a round of housework whenever one is due."""
+
+    def __init__(self, store: Store, every_s: float) -> None:
+        self._store = store
+        self._every_s = every_s
+        self._due = time.monotonic()
+
+    def due_in(self) -> float:
+        """Tell in how many seconds the next round is due."""
+        return max(0.0, self._due - time.monotonic())
+
+    def run_once(self) -> bool:
+        """Do one round if it is due. Return whether it changed anything."""
+        if self.due_in() > 0:
+            return False
+        self._due = time.monotonic() + self._every_s
+        try:
+            rescued = self._store.rescue()
+            tidied = self._store.tidy()
+        except StoreError as error:
+            # Nothing is lost: the next round, here or in any other worker, does the same work.
+            log.warning("upkeep was put off: %s", error)
+            return False
+        for worker in rescued:
+            log.warning("worker %s is dead; %d of its jobs were taken from it", worker.worker, len(worker.jobs))
+        if tidied.is_more:
+            self._due = time.monotonic()
+        return bool(rescued or tidied.expired or tidied.pruned)

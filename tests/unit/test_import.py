@@ -1,0 +1,31 @@
+"""What `import holdfast` costs, and what it must not load."""
+
+import re
+import subprocess
+import sys
+
+LISTING = "import sys, holdfast; print(*sorted(sys.modules))"
+
+
+def test_importing_holdfast_loads_no_driver_no_event_loop_and_no_terminal_library() -> None:
+    shown = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True, check=True, timeout=30)
+    loaded = set(shown.stdout.split())
+    assert "holdfast.app.app" in loaded
+    assert loaded.isdisjoint({"asyncio", "sqlite3", "click", "rich", "redis", "psycopg", "multiprocessing", "pytest"})
+
+
+def test_importing_holdfast_takes_less_than_80_milliseconds() -> None:
+    assert min(_import_ms() for _ in range(5)) < 80
+
+
+def _import_ms() -> float:
+    shown = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "import holdfast"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    match = re.search(r"\|\s+(\d+) \| holdfast$", shown.stderr, re.MULTILINE)
+    assert match is not None
+    return int(match[1]) / 1000
