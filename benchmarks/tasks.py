@@ -3,6 +3,7 @@
 import os
 import struct
 import time
+from pathlib import Path
 
 from holdfast import Holdfast
 
@@ -26,5 +27,4 @@ def stamp(sent_ns: int) -> None:
 
 def read_stamps(path: str) -> list[tuple[int, int]]:
     """Read back what `stamp` has written."""
-    with open(path, "rb") as file:
-        return list(_STAMP.iter_unpack(file.read()))
+    return list(_STAMP.iter_unpack(Path(path).read_bytes()))

@@ -27,19 +27,19 @@ class Workers:
             **os.environ,
             "HOLDFAST_URL": self.url,
             "DIARY": str(self.diary),
-            "PYTHONPATH": os.getcwd(),
+            "PYTHONPATH": str(Path.cwd()),
         }
 
     def start(self, *options: str, target: str = "tests.process.tasks:app") -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "holdfast", "worker", target, *options]
-        with open(self.folder / "output", "a") as output:
+        with (self.folder / "output").open("a") as output:
             process = subprocess.Popen(command, env=self._environment, stdout=output, stderr=output, text=True)
         self.started.append(process)
         return process
 
     def burst(self, *options: str, target: str = "tests.process.tasks:app") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "holdfast", "worker", target, "--burst", *options]
-        return subprocess.run(command, env=self._environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env=self._environment, capture_output=True, text=True, timeout=60, check=False)
 
     def lines(self, word: str) -> list[str]:
         if not self.diary.exists():

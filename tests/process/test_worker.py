@@ -77,7 +77,7 @@ def test_a_fractional_timeout_is_honoured(workers: Workers) -> None:
     """Trap 36."""
     job = overstay.enqueue()
     assert workers.burst().returncode == 0
-    with pytest.raises(JobFailed, match="timeout|overran|TaskTimeout"):
+    with pytest.raises(JobFailed, match=r"timeout|overran|TaskTimeout"):
         job.result(timeout=0)
     assert job.record().reason == "timeout"
 

@@ -49,7 +49,9 @@ def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         "try: SqliteStore.open(sys.argv[1] + '/jobs.db')\n"
         "except StoreUnavailable as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=30, check=False
+    )
     assert "make it writable" in done.stdout, done.stderr
 
 
@@ -71,7 +73,7 @@ def test_many_processes_that_open_a_new_file_at_once_make_one_schema(tmp_path: P
 
     def start(number: int) -> int:
         return subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path / "jobs.db"), f"j{number}"], timeout=60
+            [sys.executable, "-c", code, str(tmp_path / "jobs.db"), f"j{number}"], timeout=60, check=False
         ).returncode
 
     with ThreadPoolExecutor(6) as pool:

@@ -81,7 +81,7 @@ class Channel:
     def _send_file(self, data: bytes) -> None:
         fd = os.memfd_create("holdfast-packet", os.MFD_CLOEXEC)
         try:
-            with open(fd, "wb", closefd=False) as file:  # noqa: PTH123  a descriptor, not a path
+            with open(fd, "wb", closefd=False) as file:
                 file.write(data)
             socket.send_fds(self._socket, [_IN_FILE], [fd])
         finally:

@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections import deque
 from typing import Final
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
         relay = Relay(channel, lambda: connect(app.url, tier=app.tier, namespace=app.namespace))
         app.load_imports()
         hello = hello_of(app)
-        app.attach(relay)  # type: ignore[arg-type]  # it has every operation of the store it opens
+        app.attach(relay)
     except BaseException as error:  # noqa: BLE001  # the top of a process: whatever the import raised is reported
         channel.send(Sorry(f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))))
         return 1
@@ -77,7 +78,9 @@ class Child:
         self._ledger = ledger
         self._relay = relay
         self._outbox = Outbox(talk)
-        self._bench: Bench = app.bench(report=self._tell, is_cancelled=self._is_cancelled)
+        self._bench: Bench = app.bench(
+            report=self._tell, is_cancelled=self._is_cancelled, now_us=lambda: time.time_ns() // 1000
+        )
         self._coroutines = coroutines
         self._lock = threading.Lock()
         self._pending: deque[tuple[int, Claim]] = deque()

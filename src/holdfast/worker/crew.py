@@ -40,14 +40,19 @@ class Crew:
             return sum(hand.room() for hand in self.hands)
 
     def give(self, claims: Sequence[Claim]) -> None:
-        """Share claims out, the emptiest child first. What finds no taker goes back to the store."""
+        """Share claims out, the emptiest child first. With no child ready, they go back to the store."""
         left = list(claims)
         with self.lock:
-            for hand in sorted(self.hands, key=lambda hand: len(hand.held)):
+            ready = sorted((hand for hand in self.hands if hand.is_ready), key=lambda hand: len(hand.held))
+            for hand in ready:
                 room = hand.room()
-                if room > 0 and left:
-                    hand.give(left[:room])
-                    left = left[room:]
+                hand.give(left[:room])
+                left = left[room:]
+            if ready and left:
+                # A child's estimate has changed since the claim. It takes these all the same: should they have to wait
+                # behind a long run, they are asked back.
+                ready[0].give(left)
+                left = []
         if left:
             self.post(verdicts=[released(claim) for claim in left])
 

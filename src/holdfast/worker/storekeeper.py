@@ -9,18 +9,14 @@ on unfenced, and the worker enlists under a new id.
 """
 
 import logging
-import os
-import socket
 import threading
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.errors import HoldfastError, LeaseLost, StoreError
 from holdfast.model.claim import Claim
-from holdfast.model.worker import WorkerRecord
-from holdfast.policy.moments import SECOND
+from holdfast.run.identity import new_worker
 from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
 from holdfast.worker.crew import Crew, Inbox
@@ -66,12 +62,9 @@ class Storekeeper(threading.Thread):
 
     def enlist(self) -> None:
         """Begin a lease under a new id."""
-        worker = f"{socket.gethostname()[:24]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        record = WorkerRecord(
-            worker, socket.gethostname(), os.getpid(), self._tasks, self._queues, int(self._lease_s * SECOND)
-        )
-        self._store.enlist(record)
-        self.worker = worker
+        worker = new_worker(self._tasks, self._queues, self._lease_s)
+        self._store.enlist(worker)
+        self.worker = worker.id
 
     # --- called by the main thread ------------------------------------------------------------------------
 
@@ -100,6 +93,7 @@ class Storekeeper(threading.Thread):
     def tick(self) -> bool:
         """Do one round. Return whether anything happened."""
         self._keep_house()
+        self.found_nothing = False  # before the inbox is emptied: who sees it empty must not see an old answer
         inbox = self._crew.take()
         try:
             claims = self._exchange(inbox)

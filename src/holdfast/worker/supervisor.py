@@ -19,7 +19,7 @@ import random
 import selectors
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -81,6 +81,7 @@ class Supervisor:
         self._born: dict[Hand, float] = {}
         self._guilty: dict[Hand, Claim] = {}
         self._must_kill_all = False
+        self._is_stopping = False
 
     def run(self) -> int:
         """Work until told to stop. Return the exit code: 0 in order, 3 if jobs had to be handed back."""
@@ -201,7 +202,7 @@ class Supervisor:
         """Plan the replacement of a dead child: at once, or later if children keep dying young."""
         is_young = time.monotonic() - self._born.pop(hand) < _YOUNG_S
         self._deaths = self._deaths + 1 if is_young else 0
-        if self._signals == 0 and self._keeper is not None:
+        if not self._is_stopping and self._keeper is not None:
             log.warning("child %d %s; a new one takes its place", hand.pid, describe_exit(hand.process.returncode))
             pause_s = min(0.1 * 2**self._deaths, 30.0) if self._deaths > 1 else 0.0
             self._spawn_at.append(time.monotonic() + pause_s)
@@ -266,11 +267,13 @@ class Supervisor:
         keeper = self._keeper
         if not self._plan.is_burst or keeper is None:
             return False
-        return keeper.found_nothing and self._crew.is_quiet()
+        # In this order: what left the inbox is being settled until the store thread has looked for work again.
+        return self._crew.is_quiet() and keeper.found_nothing
 
     def _stop(self) -> int:
         """Stop in order: no new claims, then what runs, then the children, then the lease."""
         assert self._keeper is not None
+        self._is_stopping = True
         self._keeper.stop_claiming()
         with self._crew.lock:
             for hand in self._crew.hands:

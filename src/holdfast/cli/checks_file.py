@@ -1,0 +1,53 @@
+"""What the doctor asks about a SQLite file, before it is opened: who may touch it, how large it is, what is left."""
+
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from holdfast.cli.finding import Finding
+
+_MIB: Final = 1024 * 1024
+_LOG_LARGE: Final = 64 * _MIB
+"""Four times what a checkpoint waits for: something has kept it from happening."""
+_SPACE_SHORT: Final = 256 * _MIB
+
+
+def check_file(path: Path, namespace: str) -> Iterator[Finding]:
+    """Examine a file that exists."""
+    yield Finding("ok", "sqlite", f"library {sqlite3.sqlite_version}; {path}, {path.stat().st_size / _MIB:,.1f} MiB")
+    yield _permissions(path)
+    folder = Path(f"{path}-{namespace}")
+    if folder.exists():
+        yield _permissions(folder)
+    yield _log(Path(f"{path}-wal"))
+    yield _space(path)
+
+
+def _permissions(path: Path) -> Finding:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    detail = f"{path} is {stat.filemode(path.stat().st_mode)}"
+    remedy = f"chmod {'700' if path.is_dir() else '600'} {path}"
+    if mode & stat.S_IWOTH:
+        return Finding("FAIL", "permissions", f"{detail}: everyone on this machine can make workers run tasks", remedy)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return Finding("warn", "permissions", f"{detail}: others can read what jobs carry, or write it", remedy)
+    return Finding("ok", "permissions", detail)
+
+
+def _log(path: Path) -> Finding:
+    size = path.stat().st_size if path.exists() else 0
+    detail = f"the write-ahead log has {size / _MIB:,.1f} MiB"
+    if size <= _LOG_LARGE:
+        return Finding("ok", "log", detail)
+    return Finding("warn", "log", detail, "a program keeps an old read open on the file; end it, and the log shrinks")
+
+
+def _space(path: Path) -> Finding:
+    free = shutil.disk_usage(path.parent).free
+    detail = f"{free / _MIB:,.0f} MiB are free beside the file"
+    if free >= _SPACE_SHORT:
+        return Finding("ok", "disk", detail)
+    return Finding("warn", "disk", detail, "make room: with a full disk nothing can be enqueued nor finished")

@@ -1,0 +1,33 @@
+"""What the doctor asks about this machine: Python, and the secret."""
+
+import platform
+import sys
+
+from holdfast import __version__
+from holdfast.cli.finding import Finding
+from holdfast.cli.trust import key_ring
+from holdfast.errors import HoldfastError
+
+
+def check_python() -> Finding:
+    """Tell the versions; workers need Linux."""
+    detail = f"holdfast {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    if sys.platform == "linux":
+        return Finding("ok", "versions", detail)
+    return Finding("warn", "versions", detail, "workers are supported on Linux only; here, enqueue and operate")
+
+
+def check_secret() -> Finding:
+    """Tell whether jobs are signed, as far as this shell knows."""
+    try:
+        ring = key_ring()
+    except HoldfastError as error:
+        return Finding("FAIL", "secret", "cannot be used", str(error))
+    if ring is not None:
+        return Finding("ok", "secret", f"set: jobs are signed ({ring!r})")
+    return Finding(
+        "warn",
+        "secret",
+        "not set: jobs are not signed, and who can write to the store can run tasks",
+        "set HOLDFAST_SECRET to the same text for every program, if others than you can write to the store",
+    )

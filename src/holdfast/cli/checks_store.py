@@ -1,0 +1,75 @@
+"""What the doctor asks about an open store: what it promises, who serves it, what lies in it and should not."""
+
+from collections.abc import Iterator
+
+from holdfast.cli.finding import Finding
+from holdfast.cli.output import plural
+from holdfast.model.query import Query
+from holdfast.store.protocol import Store
+
+
+def check_store(store: Store) -> Iterator[Finding]:
+    """Examine a store that could be opened."""
+    info = store.describe()
+    yield Finding("ok", "store", f"{info.kind} {info.where} can be opened")
+    # Opening brings an older schema up to date, and refuses a newer one.
+    yield Finding("ok", "schema", "is the one this version reads and writes")
+    yield _tier(info.tier)
+    for note in info.notes:
+        yield Finding(
+            "warn", "note", note, "nothing has to be done for Holdfast alone; upgrade the library when you can"
+        )
+    yield _workers(store)
+    yield from _unserved(store)
+    yield from _paused(store)
+    yield _parked(store)
+
+
+def _tier(tier: str) -> Finding:
+    if tier == "durable":
+        return Finding("ok", "tier", "durable: what was enqueued survives a power cut")
+    return Finding(
+        "warn",
+        "tier",
+        f"{tier}: a power cut may take back the last commits",
+        "leave out tier= to have every commit synced",
+    )
+
+
+def _workers(store: Store) -> Finding:
+    live = store.inspector.workers()
+    if live:
+        shown = ", ".join(f"{worker.id} (pid {worker.pid} on {worker.host})" for worker in live[:5])
+        return Finding("ok", "workers", f"{plural(len(live), 'live worker')}: {shown}")
+    waiting = store.inspector.count(Query(states=("ready",)))
+    if not waiting:
+        return Finding("ok", "workers", "none is running, and no job is ready")
+    return Finding("warn", "workers", f"none is running, and {plural(waiting)} could run", "holdfast worker MODULE:APP")
+
+
+def _unserved(store: Store) -> Iterator[Finding]:
+    """Find queues that no live worker serves. A worker that names no queues serves all."""
+    live = store.inspector.workers()
+    if not live or any(not worker.queues for worker in live):
+        return
+    served = {name for worker in live for name in worker.queues}
+    for name in store.queues.names():
+        record = store.queues.get(name)
+        if name not in served and record is not None and record.size:
+            detail = f"queue {name} holds {plural(record.size)}, and no live worker serves it"
+            yield Finding("warn", "queues", detail, f"start a worker with --queues {name}, or without --queues")
+
+
+def _paused(store: Store) -> Iterator[Finding]:
+    for name in store.queues.names():
+        record = store.queues.get(name)
+        if record is not None and record.is_paused:
+            detail = f"queue {name} is paused and holds {plural(record.size)}"
+            yield Finding("warn", "queues", detail, f"holdfast queue resume {name}")
+
+
+def _parked(store: Store) -> Finding:
+    number = store.inspector.count(Query(states=("parked",)))
+    if not number:
+        return Finding("ok", "parked", "no job is set aside")
+    return Finding("warn", "parked", f"{plural(number)} set aside", "see why: holdfast jobs --state parked")

@@ -1,0 +1,42 @@
+"""The entry point: `holdfast`, and the list of its commands."""
+
+import click
+
+from holdfast import __version__
+from holdfast.cli.cancel import cancel
+from holdfast.cli.demo import demo
+from holdfast.cli.doctor import doctor
+from holdfast.cli.enqueue import enqueue
+from holdfast.cli.front import Front
+from holdfast.cli.jobs import jobs
+from holdfast.cli.queues import queue, queues
+from holdfast.cli.result import result
+from holdfast.cli.retry import retry
+from holdfast.cli.shared import shared
+from holdfast.cli.show import show
+from holdfast.cli.unpark import unpark
+from holdfast.cli.worker import worker
+
+
+@click.group(cls=Front, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="holdfast", message="%(prog)s %(version)s")
+@shared
+def holdfast() -> None:
+    """Holdfast: a job queue. One file to start, one URL to grow, no job lost.
+
+    The store is named by --url or --app, or by HOLDFAST_URL or HOLDFAST_APP.
+
+    \b
+    Examples:
+      holdfast worker shop.tasks:app --processes 4
+      holdfast --url sqlite:///jobs.db jobs --state failed
+    """
+
+
+for command in (worker, enqueue, jobs, show, result, cancel, retry, queues, queue, unpark, doctor, demo):
+    holdfast.add_command(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    holdfast()

@@ -1,0 +1,76 @@
+"""What reaches the screen. Nothing that a job brought along (an error, an argument) can steer the terminal."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_WIDE: Final = 220
+"""The width for pipes and files, where nothing should be cut."""
+
+_STYLES: Final = {
+    "succeeded": "green",
+    "done": "green",
+    "running": "cyan",
+    "ready": "blue",
+    "scheduled": "blue",
+    "retry": "yellow",
+    "snoozed": "yellow",
+    "released": "yellow",
+    "parked": "magenta",
+    "failed": "red",
+    "crashed": "red",
+}
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def say(text: str) -> None:
+    """Print one line for a person."""
+    click.echo(visible(text))
+
+
+def visible(text: str) -> str:
+    """Give the text with everything but printable characters, spaces and line ends spelt out."""
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Give what tables and bars are drawn on. Without a terminal it is wide and has no colours."""
+    from rich.console import Console  # 40 ms, only for commands that draw
+
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    width = None if is_terminal else _WIDE
+    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+
+
+def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()) -> "Table":
+    """Make a table. Columns in `right` hold numbers; those in `whole` are never cut nor wrapped."""
+    from rich import box
+    from rich.table import Table  # only for commands that draw
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in columns:
+        drawn.add_column(name, justify="right" if name in right else "left", no_wrap=name in whole, overflow="fold")
+    return drawn
+
+
+def cell(value: object, style: str | None = None) -> Any:
+    """Give a table's cell; nothing is a dash."""
+    from rich.text import Text  # only for commands that draw
+
+    text = "–" if value is None or value == "" else visible(str(value))
+    return Text(text, style=style or _STYLES.get(text, ""))
+
+
+def plural(number: int, noun: str = "job") -> str:
+    """Give `1 job`, `2,000 jobs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,97 @@
+"""Which jobs a command is about: by id, or by what they have in common."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+import click
+import msgspec
+
+from holdfast.cli.times import DURATION
+from holdfast.errors import JobNotFound
+from holdfast.model.job import JobRecord
+from holdfast.model.query import Query
+from holdfast.model.states import STATES, State
+from holdfast.policy.moments import duration_us
+from holdfast.store.protocol import Store
+
+CHUNK: Final = 500
+"""How many jobs one step of a bulk command changes: it must not hold up the workers."""
+
+_LOOKED_AT: Final = 1000
+_SHORTEST: Final = 4
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+
+def filters(function: _Decorated) -> _Decorated:
+    """Add the options that choose jobs by what they have in common."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+_OPTIONS: Final = (
+    click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="In this state. May be repeated."),
+    click.option("--queue", metavar="NAME", help="In this queue."),
+    click.option("--task", metavar="NAME", help="Of this task."),
+    click.option("--tag", metavar="TAG", help="With this tag."),
+    click.option(
+        "--since", type=DURATION, metavar="AGE", help="Ended (or else made) within this time: 90, 5m, 1h, 2d."
+    ),
+)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """The values of the filter options."""
+
+    states: tuple[State, ...] = ()
+    queue: str | None = None
+    task: str | None = None
+    tag: str | None = None
+    since: float | None = None
+
+    @property
+    def is_anything(self) -> bool:
+        """Tell whether any filter was given: a bulk command without one is a mistake."""
+        return self != Wanted()
+
+    def query(self, store: Store, limit: int = CHUNK, after: str | None = None) -> Query:
+        """Give the question, with `since` on the store's clock."""
+        since_us = None if self.since is None else store.now() - duration_us(self.since, "--since")
+        return Query(self.states, self.queue, self.task, self.tag, since_us, limit, after)
+
+
+def pick(store: Store, wanted: Wanted) -> list[str]:
+    """List the ids of all jobs that match now. Those that come to match while we act are left for the next time."""
+    query = wanted.query(store)
+    ids: list[str] = []
+    while page := store.inspector.find(query):
+        ids += [job.id for job in page]
+        query = msgspec.structs.replace(query, after=ids[-1])
+    return ids
+
+
+def chunks(ids: list[str]) -> Iterator[list[str]]:
+    """Cut a list of ids into steps."""
+    return (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))
+
+
+def get_job(store: Store, job_id: str) -> JobRecord:
+    """Give a job by its id, or by a part of it that no other of the newest thousand jobs begins or ends with.
+
+    (Ids begin with the time they were made at, so jobs made together differ in their last characters only.)
+    """
+    found = store.inspector.get(job_id)
+    if found is not None:
+        return found
+    alike = _alike(store, job_id) if len(job_id) >= _SHORTEST else []
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        shown = ", ".join(job.id for job in alike[:3])
+        raise JobNotFound(f"{job_id} fits {len(alike)} jobs: {shown}{' …' if len(alike) > 3 else ''}; give more of it")
+    raise JobNotFound(f"no job {job_id} is in this store: it was never enqueued here, or is past its retention")
+
+
+def _alike(store: Store, part: str) -> list[JobRecord]:
+    newest = store.inspector.find(Query(limit=_LOOKED_AT))
+    return [job for job in newest if job.id.startswith(part) or job.id.endswith(part)]

@@ -1,0 +1,107 @@
+"""`holdfast show`: everything that is known of one job."""
+
+import click
+
+from holdfast.cli.contents import Arguments, arguments_of
+from holdfast.cli.documents import job_document, run_document
+from holdfast.cli.output import cell, console, print_json, table, visible
+from holdfast.cli.picking import get_job
+from holdfast.cli.shared import is_json, shared
+from holdfast.cli.source import opened
+from holdfast.cli.times import iso, relative, span
+from holdfast.cli.trust import codec
+from holdfast.model.job import JobRecord
+from holdfast.model.run import Run
+from holdfast.policy.moments import SECOND
+
+_MOMENTS = {
+    "created": "created_us",
+    "due": "due_us",
+    "last claimed": "claimed_us",
+    "finished": "finished_us",
+    "expires": "expires_us",
+    "result kept until": "result_until_us",
+    "record kept until": "keep_until_us",
+}
+
+
+@click.command()
+@click.argument("job")
+@shared
+def show(job: str) -> None:
+    """Show all of one job: state, counters, times, arguments, progress, error, runs.
+
+    JOB is an id, or a part that no other recent id begins or ends with.
+
+    \b
+    Examples:
+      holdfast show 0192f3a1-7c4e-7bb2-9d5e-1f2a3b4c5d6e
+      holdfast show 1f2a3b4c5d6e --json
+    """
+    with opened() as store:
+        found = get_job(store, job)
+        runs, now_us = store.inspector.history(found.id), store.now()
+    arguments = arguments_of(found, codec())
+    if is_json():
+        runs_told = [run_document(run) for run in runs]
+        print_json(job_document(found) | {"arguments": arguments.document(), "runs": runs_told})
+    else:
+        _draw(found, arguments, runs, now_us)
+
+
+def _draw(job: JobRecord, arguments: Arguments, runs: list[Run], now_us: int) -> None:
+    screen = console()
+    sheet = table("job", job.id, whole=("job", job.id))
+    for name, value in _facts(job, arguments).items():
+        if value:
+            sheet.add_row(name, cell(value))
+    for name, field in _MOMENTS.items():
+        if (moment := getattr(job, field)) is not None:
+            sheet.add_row(name, cell(f"{relative(moment, now_us)}  ({_short(moment)})"))
+    screen.print(sheet)
+    if runs:
+        screen.print(_runs(runs, now_us))
+    if job.error:
+        screen.print(f"error: {visible(job.error)}", style="red")
+    if job.traceback:
+        screen.print(visible(job.traceback))
+
+
+def _facts(job: JobRecord, arguments: Arguments) -> dict[str, str | None]:
+    return {
+        "state": job.state,
+        "asked": "to cancel" if job.cancel_asked else None,
+        "reason": job.reason,
+        "task": job.task,
+        "arguments": str(arguments),
+        "queue": job.queue,
+        "priority": str(job.priority) if job.priority else None,
+        "tags": ", ".join(job.tags),
+        "progress": _progress(job),
+        "runs": _counters(job),
+        "worker": job.worker,
+        "signed": "yes" if job.seal else "no",
+    }
+
+
+def _counters(job: JobRecord) -> str:
+    parts = [f"{job.deliveries} started", f"{job.failures} failed", f"{job.crashes} of {job.crash_budget} crashes"]
+    return ", ".join(parts) + (f" (generation {job.generation})" if job.generation > 1 else "")
+
+
+def _progress(job: JobRecord) -> str | None:
+    share = None if job.progress is None else f"{job.progress:.0%}"
+    return " – ".join(part for part in (share, job.progress_note) if part) or None
+
+
+def _runs(runs: list[Run], now_us: int) -> object:
+    drawn = table("run", "outcome", "took", "ended", "worker", "why", right=("run", "took"))
+    for run in runs:
+        took = span(run.took_us / SECOND)
+        why = next(iter((run.error or run.reason or "").splitlines()), "")
+        drawn.add_row(*map(cell, (run.number, run.outcome, took, relative(run.ended_us, now_us), run.worker, why)))
+    return drawn
+
+
+def _short(moment_us: int) -> str:
+    return f"{(iso(moment_us) or '')[:23].replace('T', ' ')} UTC"

@@ -1,0 +1,127 @@
+"""`holdfast worker`: run the jobs of an app until told to stop."""
+
+import logging
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.output import console, plural, print_json
+from holdfast.cli.shared import given, is_json, shared
+from holdfast.cli.source import app_target, file_of
+from holdfast.cli.times import DURATION
+from holdfast.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from holdfast.worker.command import WorkerStart
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+@click.command()
+@click.argument("target", metavar="[MODULE:APP]", required=False)
+@click.option("--queues", metavar="A,B", help="Serve only these, in this order. Default: all.")
+@click.option(
+    "--processes", "-p", type=click.IntRange(1), default=1, show_default=True, help="Processes that run jobs."
+)
+@click.option("--coroutines", type=click.IntRange(1), default=100, show_default=True, help="Async jobs at once, each.")
+@click.option("--lease", type=DURATION, default="10s", show_default=True, help="How long its silence is believed.")
+@click.option("--grace", type=DURATION, default="25s", show_default=True, help="How long running jobs may end in.")
+@click.option("--burst", is_flag=True, help="End when nothing is left to do.")
+@click.option("--log-level", type=click.Choice(_LEVELS, case_sensitive=False), default="info", show_default=True)
+@shared
+@click.pass_context
+def worker(
+    ctx: click.Context,
+    target: str | None,
+    queues: str | None,
+    processes: int,
+    coroutines: int,
+    lease: float,
+    grace: float,
+    burst: bool,
+    log_level: str,
+) -> None:
+    """Run the jobs of an app.
+
+    SIGTERM or Ctrl-C lets running jobs end (up to --grace), a second one hands them back at once, SIGUSR1 prints stacks.
+    Exit codes: 0 stopped in order, 1 could not start, 3 running jobs were handed back.
+
+    \b
+    Examples:
+      holdfast worker shop.tasks:app --processes 4
+      holdfast worker shop.tasks:app --queues mail,default --burst
+    """
+    from holdfast.worker.command import run_worker  # loads the supervisor
+
+    app = target or app_target()
+    if app is None:
+        raise InvalidInput("no app was named: give MODULE:APP, e.g. shop.tasks:app, or set HOLDFAST_APP")
+    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s")
+    _hand_down()
+    code = run_worker(
+        app, processes=processes, coroutines=coroutines, queues=_names(queues), burst=burst, lease_s=lease,
+        grace_s=grace, log_level=log_level.upper(), announce=_announce,
+    )  # fmt: skip
+    ctx.exit(code)
+
+
+def _names(queues: str | None) -> list[str] | None:
+    if queues is None:
+        return None
+    names = [name.strip() for name in queues.split(",")]
+    if all(names):
+        return names
+    raise InvalidInput(f"expected --queues to be names separated by commas, e.g. mail,default, got: {queues!r}")
+
+
+def _hand_down() -> None:
+    """Let the options reach the children, which import the app by themselves, by the environment."""
+    for option, variable in (("url", "HOLDFAST_URL"), ("namespace", "HOLDFAST_NAMESPACE")):
+        if value := given(option):
+            os.environ[variable] = value
+
+
+def _announce(start: "WorkerStart") -> None:
+    _check_store(start)
+    if is_json():
+        print_json(_document(start))
+        return
+    screen = console(stderr=True)
+    screen.print(f"holdfast worker {start.worker}", style="bold")
+    for name, value in _lines(start).items():
+        screen.print(f"  {name:<10}{value}")
+    if not start.is_signed and start.store.kind not in ("sqlite", "memory"):
+        screen.print("  warning   jobs are not signed: who can write to the store can run tasks; set HOLDFAST_SECRET")
+
+
+def _check_store(start: "WorkerStart") -> None:
+    """Refuse to serve another store than the one asked for: an app that names its own does not hear `--url`."""
+    url = given("url")
+    asked = file_of(url) if url else None
+    if asked is not None and start.store.where != str(asked):
+        raise InvalidInput(
+            f"--url names {asked}, and the app names its own store, {start.store.where}; leave --url out"
+        )
+
+
+def _lines(start: "WorkerStart") -> dict[str, str]:
+    shown = ", ".join(start.tasks[:5]) + (" …" if len(start.tasks) > 5 else "")
+    return {
+        "store": f"{start.store.kind} {start.store.where} ({start.store.tier})",
+        "tasks": f"{len(start.tasks)}: {shown}" if start.tasks else "none: does the module import the ones it should?",
+        "queues": ", ".join(start.queues) or "all",
+        "runs in": plural(start.processes, "process") if start.processes == 1 else f"{start.processes} processes",
+        "signed": "yes" if start.is_signed else "no",
+    }
+
+
+def _document(start: "WorkerStart") -> dict[str, object]:
+    return {
+        "worker": start.worker,
+        "store": {"kind": start.store.kind, "where": start.store.where, "tier": start.store.tier},
+        "tasks": list(start.tasks),
+        "queues": list(start.queues),
+        "processes": start.processes,
+        "is_signed": start.is_signed,
+    }
