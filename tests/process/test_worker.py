@@ -3,12 +3,11 @@
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
 from holdfast.errors import JobCancelled, JobFailed
-from tests.process.conftest import Workers, children_of, until
+from tests.process.conftest import Workers, children_of, is_running, until
 from tests.process.tasks import (
     anote,
     app,
@@ -40,7 +39,13 @@ def test_the_banner_names_store_tier_tasks_queues_and_children(workers: Workers)
     note.enqueue(1)
     done = workers.burst("-p", "2")
     shown = done.stdout + done.stderr
-    for expected in (str(workers.folder / "jobs.db"), "durable", "tests.process.tasks.note", "all", "2"):
+    for expected in (
+        str(workers.folder / "jobs.db"),
+        "durable",
+        f"{len(app.tasks)}: tests.process.tasks.anote",
+        "all",
+        "2 processes",
+    ):
         assert expected in shown.replace("\n", ""), expected
 
 
@@ -157,7 +162,7 @@ def test_children_do_not_outlive_a_killed_supervisor(workers: Workers) -> None:
     children = children_of(process.pid)
     process.kill()
     process.wait()
-    until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children), "children gone", 2.0)
+    until(lambda: not any(is_running(child) for child in children), "children gone", 2.0)
 
 
 def test_a_killed_child_costs_its_job_one_crash_and_less_than_a_second(workers: Workers) -> None:
