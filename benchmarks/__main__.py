@@ -10,14 +10,13 @@ import os
 import platform
 import sqlite3
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.tasks import app, nothing, read_stamps, stamp
-from benchmarks.workers import command, cpu_seconds, environment, worker
+from benchmarks.workers import burst, cpu_seconds, worker
 from holdfast.model.job import NewJob
 from holdfast.model.verdict import released
 from holdfast.model.worker import WorkerRecord
@@ -99,7 +98,7 @@ def drain(repeats: int) -> Figures:
         with app.override(url=f"sqlite:///{folder}/jobs.db"):
             for start in range(0, jobs, 1000):
                 app.enqueue_many(nothing.s(number) for number in range(start, start + 1000))
-        subprocess.run(command("--burst"), env=environment(folder), check=True, stdout=subprocess.DEVNULL, timeout=120)
+        burst(folder)
         with sqlite3.connect(folder / "jobs.db") as connection:
             first, last, count = connection.execute(
                 "select min(claimed_us), max(ended_us), count(*) from holdfast_run where outcome = 'done'"

@@ -22,12 +22,24 @@ def command(*options: str) -> list[str]:
 @contextlib.contextmanager
 def worker(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a worker for the length of the block."""
-    process = subprocess.Popen(command(*options), env=environment(folder), stdout=subprocess.DEVNULL)
+    with (folder / "worker.log").open("w") as log:
+        process = subprocess.Popen(command(*options), env=environment(folder), stdout=log, stderr=log)
     try:
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        code = process.wait(30)
+    if code:
+        raise RuntimeError(f"the worker ended with code {code}:\n{(folder / 'worker.log').read_text()}")
+
+
+def burst(folder: Path, *options: str) -> None:
+    """Run a worker until nothing is left to do."""
+    done = subprocess.run(
+        command("--burst", *options), env=environment(folder), capture_output=True, text=True, timeout=120, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"the worker ended with code {done.returncode}:\n{done.stderr}")
 
 
 def cpu_seconds(pid: int) -> float:
