@@ -1,7 +1,9 @@
 """What only the SQLite store has to get right between processes: bells, locks, forks, checkpoints."""
 
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -105,6 +107,27 @@ def test_the_log_is_copied_into_the_file_when_it_grows_and_starts_anew(
     assert largest < 600_000
     assert path.stat().st_size > 1_000_000
     assert store.queues.get("q").counts == {"ready": 1200}  # type: ignore[union-attr]
+
+
+def test_a_log_that_grew_behind_a_long_reader_is_cut_back_afterwards(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "CHECKPOINT_BYTES", 200_000)
+    monkeypatch.setattr(database, "_KEPT_LOG_BYTES", 400_000)
+    store = SqliteStore.open(path)
+    log = Path(f"{path}-wal")
+    store.push([job("q")])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("begin")
+        reader.execute("select count(*) from holdfast_job").fetchone()
+        for _ in range(30):
+            store.push([job("q", envelope=b"x" * 2000) for _ in range(20)])
+        assert log.stat().st_size > 1_000_000
+        reader.execute("rollback")
+    for _ in range(3):
+        store.push([job("q")])
+    assert log.stat().st_size <= 400_000
+    assert store.queues.get("q").counts == {"ready": 604}  # type: ignore[union-attr]
 
 
 def test_a_claim_among_a_hundred_thousand_jobs_reads_no_more_than_one_among_a_hundred(path: Path) -> None:

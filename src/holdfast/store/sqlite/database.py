@@ -10,7 +10,7 @@ a transaction is there, or nothing.
 
 **Checkpoints.** SQLite before 3.51.3 can corrupt the file when a checkpoint races with a commit that restarts the log.
 So automatic checkpoints are off on every connection, and ours run only while another of our connections holds the write
-lock: no commit can happen meanwhile. Any process may do it; the size of the log says when.
+lock: no commit can happen meanwhile. Any process may do it; the length of the log says when (see `log`).
 
 **Fork.** A connection must not cross a fork. Each use compares the process id; after a fork the parent's connections are
 set aside, never closed (closing would drop the parent's file locks), and new ones are opened.
@@ -28,12 +28,15 @@ from typing import Final, Literal
 
 from holdfast.errors import InvalidInput, StoreClosed, StoreError, StoreUnavailable, StoreUnsafe
 from holdfast.store.sqlite.location import check_location
+from holdfast.store.sqlite.log import Log
 from holdfast.store.sqlite.schema import Statements, migrate
 
 Tier = Literal["durable", "fast"]
 
 BUSY_DEADLINE_S: Final = 30.0
-CHECKPOINT_BYTES: Final = 16 * 1024 * 1024
+CHECKPOINT_BYTES: Final = 2 * 1024 * 1024
+_KEPT_LOG_BYTES: Final = 4 * CHECKPOINT_BYTES
+"""A log that had to grow beyond this, behind a long reader, is cut back when it starts again."""
 _SYNCHRONOUS: Final = {"durable": 2, "fast": 1}
 _OF_ANOTHER_PROCESS: Final[list[sqlite3.Connection]] = []
 
@@ -48,7 +51,6 @@ class Database:
         self.tier = tier
         self.statements = Statements(namespace)
         self._trusts = trust_filesystem
-        self._log = Path(f"{path}-wal")
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
         self._closed = False
@@ -67,7 +69,8 @@ class Database:
                 if self._writer.in_transaction:
                     self._writer.execute("rollback")
                 raise
-            self._checkpoint_if_large()
+            if self._log.is_long():
+                self._checkpoint()
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -91,6 +94,7 @@ class Database:
             if not self._closed and self._pid == os.getpid():
                 for connection in (self._writer, self._reader, self._checkpointer):
                     connection.close()
+                self._log.close()
             self._closed = True
 
     # --- opening ----------------------------------------------------------------------------------------
@@ -104,6 +108,8 @@ class Database:
             _with_patience(lambda: migrate(self._writer, self.statements, str(self.path)))
             self._reader = self._connect()
             self._checkpointer = self._connect()
+            page_bytes = self._writer.execute("pragma page_size").fetchone()[0]
+            self._log = Log(Path(f"{self.path}-wal"), page_bytes, CHECKPOINT_BYTES)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -116,19 +122,11 @@ class Database:
         if self._closed:
             raise StoreClosed(f"the store {self.path} was closed; open it anew by using the app again")
         if self._pid != os.getpid():
+            self._log.close()
             _OF_ANOTHER_PROCESS.extend((self._writer, self._reader, self._checkpointer))
             self._open()
 
     # --- checkpoints ------------------------------------------------------------------------------------
-
-    def _checkpoint_if_large(self) -> None:
-        # `journal_size_limit=0` cuts the log to nothing when it restarts, so its size is what has yet to be copied.
-        try:
-            size = self._log.stat().st_size
-        except FileNotFoundError:
-            return
-        if size > CHECKPOINT_BYTES:
-            self._checkpoint()
 
     def _checkpoint(self) -> None:
         _begin(self._writer)
@@ -144,7 +142,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, tier: str) -> None:
         raise StoreUnsafe(f"{path} cannot use a write-ahead log (journal mode stays {mode!r}); use a local disk")
     connection.execute(f"pragma synchronous={_SYNCHRONOUS[tier]}")
     connection.execute("pragma wal_autocheckpoint=0")
-    connection.execute("pragma journal_size_limit=0")
+    connection.execute(f"pragma journal_size_limit={_KEPT_LOG_BYTES}")
     connection.execute("pragma mmap_size=0")
     connection.execute("pragma temp_store=memory")
     if connection.execute("pragma synchronous").fetchone()[0] != _SYNCHRONOUS[tier]:
