@@ -22,7 +22,7 @@ Checked = Mapping[str, Any]
 
 
 class SharedOptions(TypedDict, total=False):
-    """Options that make sense for a whole app, a task and a single call."""
+    """Options of a whole app, a task and a single call."""
 
     queue: str
     retries: int
@@ -31,8 +31,6 @@ class SharedOptions(TypedDict, total=False):
     timeout: Seconds | None
     crash_budget: int
     priority: int
-    delay: Seconds | datetime
-    at: datetime
     expires: Seconds | datetime | None
     tags: list[str] | tuple[str, ...]
     result_ttl: Seconds
@@ -40,24 +38,35 @@ class SharedOptions(TypedDict, total=False):
     keep_dead: Seconds
 
 
-class CallOptions(SharedOptions, total=False):
-    """Options of `task.using(…)`. A job that is pushed again under its `id` is not stored twice."""
+class DefaultOptions(SharedOptions, total=False):
+    """Options of `Holdfast(defaults=…)` and of `TaskSet(…)`."""
 
-    id: str
-
-
-class TaskOptions(SharedOptions, total=False):
-    """Options of `@app.task(…)`."""
-
-    name: str
-    aliases: list[str] | tuple[str, ...]
     retry_on: Errors
     give_up_on: Errors
 
 
-def check_defaults(given: Mapping[str, object]) -> Checked:
-    """Check the options of `Holdfast(defaults=…)`."""
-    return _checked(given, _DEFAULTS, "Holdfast(defaults=…)")
+class CallOptions(SharedOptions, total=False):
+    """Options of `task.using(…)`. A job that is pushed again under its `id` is not stored twice."""
+
+    delay: Seconds | datetime
+    at: datetime
+    id: str
+
+
+class TaskOptions(DefaultOptions, total=False):
+    """Options of `@app.task(…)`."""
+
+    delay: Seconds | datetime
+    at: datetime
+    name: str
+    aliases: list[str] | tuple[str, ...]
+
+
+def check_defaults(given: Mapping[str, object], where: str = "Holdfast(defaults=…)") -> Checked:
+    """Check the options of `Holdfast(defaults=…)`, or of a `TaskSet`."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"expected {where} to be given options by name, e.g. {{'retries': 3}}, got: {given!r}")
+    return _checked(given, _DEFAULTS, where)
 
 
 def check_task_options(given: Mapping[str, object]) -> Checked:
@@ -98,7 +107,8 @@ def whole_number(value: object, what: str, least: int = 0, most: int = 2**31 - 1
     """Check an integer. True and 3.0 are not: whoever wrote them meant something else."""
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
-    bounds = f"of {least} or more" if most == 2**31 - 1 else f"from {least} to {most}"
+    is_too_large = isinstance(value, int) and value > most
+    bounds = f"from {least} to {most}" if is_too_large or least < 0 else f"of {least} or more"
     raise InvalidInput(f"expected {what} to be an integer {bounds}, got: {value!r}")
 
 

@@ -103,9 +103,12 @@ def _cells(enqueued: int, finished: int, twice: int) -> list[Any]:
 
 def _sentences(counted: Report) -> list[str]:
     twice = sum(counted.twice.values())
+    again = (
+        f"{twice:,} of them had done their work and did it again, because the kill came before their success was "
+        "written down. At least once, never lost: that is the promise."
+    )
     return [
-        f"The killed worker held {plural(counted.held)}; {twice:,} of them had done their work and did it again,",
-        "because the kill came before their success was written down. At least once, never lost: that is the promise.",
-        f"{TOTAL / counted.took_s:,.0f} jobs a second over {counted.took_s:.1f} s ({counted.runs:,} runs, on two processes,",
+        f"The killed worker held {plural(counted.held)}; {again if twice else 'they were run by the second one.'}",
+        f"{TOTAL / counted.took_s:,.0f} jobs a second over {counted.took_s:.1f} s ({counted.runs:,} runs, on two processes, "
         "with two worker starts, the kill, sleeping jobs and delayed ones in it). `make bench` measures speed.",
     ]

@@ -1,20 +1,21 @@
 """`holdfast worker`: run the jobs of an app until told to stop."""
 
 import logging
-import os
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.output import console, plural, print_json
+from holdfast.cli.served import SERVED, serve
 from holdfast.cli.shared import given, is_json, shared
-from holdfast.cli.source import app_target, file_of
+from holdfast.cli.source import app_target
 from holdfast.cli.times import DURATION
-from holdfast.errors import InvalidInput
+from holdfast.errors import DeclarationError, HoldfastError, InvalidInput
 
 if TYPE_CHECKING:
     from holdfast.worker.command import WorkerStart
 
+_TRACEBACK = "\n\nTraceback"
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -28,7 +29,13 @@ _LEVELS = ("debug", "info", "warning", "error")
 @click.option("--lease", type=DURATION, default="10s", show_default=True, help="How long its silence is believed.")
 @click.option("--grace", type=DURATION, default="25s", show_default=True, help="How long running jobs may end in.")
 @click.option("--burst", is_flag=True, help="End when nothing is left to do.")
-@click.option("--log-level", type=click.Choice(_LEVELS, case_sensitive=False), default="info", show_default=True)
+@click.option(
+    "--log-level",
+    type=click.Choice(_LEVELS, case_sensitive=False),
+    default="info",
+    show_default=True,
+    help="The least important messages to log, on standard error.",
+)
 @shared
 @click.pass_context
 def worker(
@@ -44,7 +51,7 @@ def worker(
 ) -> None:
     """Run the jobs of an app.
 
-    SIGTERM or Ctrl-C lets running jobs end (up to --grace), a second one hands them back at once, SIGUSR1 prints stacks.
+    SIGTERM or Ctrl-C lets running jobs end (up to --grace), a second one hands them back at once.
     Exit codes: 0 stopped in order, 1 could not start, 3 running jobs were handed back.
 
     \b
@@ -58,11 +65,16 @@ def worker(
     if app is None:
         raise InvalidInput("no app was named: give MODULE:APP, e.g. shop.tasks:app, or set HOLDFAST_APP")
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s")
-    _hand_down()
-    code = run_worker(
-        app, processes=processes, coroutines=coroutines, queues=_names(queues), burst=burst, lease_s=lease,
-        grace_s=grace, log_level=log_level.upper(), announce=_announce,
-    )  # fmt: skip
+    settings = {name: value for name in ("url", "namespace") if (value := given(name))}
+    try:
+        code = run_worker(
+            serve(app, settings), processes=processes, coroutines=coroutines, queues=_names(queues), burst=burst,
+            lease_s=lease, grace_s=grace, log_level=log_level.upper(), announce=_announce,
+        )  # fmt: skip
+    except HoldfastError as error:
+        if _TRACEBACK not in str(error):
+            raise
+        raise _in_short(error, app) from error
     ctx.exit(code)
 
 
@@ -75,15 +87,13 @@ def _names(queues: str | None) -> list[str] | None:
     raise InvalidInput(f"expected --queues to be names separated by commas, e.g. mail,default, got: {queues!r}")
 
 
-def _hand_down() -> None:
-    """Let the options reach the children, which import the app by themselves, by the environment."""
-    for option, variable in (("url", "HOLDFAST_URL"), ("namespace", "HOLDFAST_NAMESPACE")):
-        if value := given(option):
-            os.environ[variable] = value
+def _in_short(error: HoldfastError, app: str) -> HoldfastError:
+    """Give an error without the traceback that a child sent along: a mistyped name deserves a sentence."""
+    sentence = str(error).partition(_TRACEBACK)[0].replace(SERVED, app)
+    return DeclarationError(f"{sentence}; check the name and the working directory, or see where with --debug")
 
 
 def _announce(start: "WorkerStart") -> None:
-    _check_store(start)
     if is_json():
         print_json(_document(start))
         return
@@ -93,16 +103,6 @@ def _announce(start: "WorkerStart") -> None:
         screen.print(f"  {name:<10}{value}")
     if not start.is_signed and start.store.kind not in ("sqlite", "memory"):
         screen.print("  warning   jobs are not signed: who can write to the store can run tasks; set HOLDFAST_SECRET")
-
-
-def _check_store(start: "WorkerStart") -> None:
-    """Refuse to serve another store than the one asked for: an app that names its own does not hear `--url`."""
-    url = given("url")
-    asked = file_of(url) if url else None
-    if asked is not None and start.store.where != str(asked):
-        raise InvalidInput(
-            f"--url names {asked}, and the app names its own store, {start.store.where}; leave --url out"
-        )
 
 
 def _lines(start: "WorkerStart") -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Durations and moments as callers give them, turned into whole microseconds, or refused with one sentence."""
 
-import math
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -15,7 +14,7 @@ def duration_us(value: object, what: str) -> int:
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise InvalidInput(f"expected {what} to be a number of seconds or a timedelta, got: {value!r}")
-    if not math.isfinite(seconds) or not 0 <= seconds <= _LONGEST_S:
+    if not 0 <= seconds <= _LONGEST_S:  # nor is NaN, nor an integer too long to be a float
         raise InvalidInput(f"expected {what} to be 0 or more seconds, and less than a hundred years, got: {value!r}")
     return round(seconds * SECOND)
 
@@ -29,7 +28,7 @@ def moment_us(value: object, what: str) -> int:
             f"expected {what} to be an aware datetime, got one without a zone: {value!r}; "
             "add one, e.g. datetime.now(timezone.utc)"
         )
-    return round((value - _EPOCH) / timedelta(microseconds=1))
+    return (value - _EPOCH) // timedelta(microseconds=1)  # whole numbers: a float has no room for the year 9999
 
 
 def as_datetime(moment: int) -> datetime:

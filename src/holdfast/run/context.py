@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model.claim import Claim, Progress
+from holdfast.run.evidence import storable
 
 if TYPE_CHECKING:
     import logging
@@ -83,7 +84,7 @@ class RunningJob:
             raise InvalidInput(f"expected progress to be a number from 0 to 1, got: {fraction!r}")
         if note is not None and not isinstance(note, str):
             raise InvalidInput(f"expected the note of a progress to be text, got: {note!r}")
-        words = note if note is None else note[:_LONGEST_NOTE]
+        words = note if note is None else storable(note[:_LONGEST_NOTE])
         self._report(Progress(self.id, self.token, self.queue, float(fraction), words))
 
     def is_cancelled(self) -> bool:

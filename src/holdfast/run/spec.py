@@ -51,4 +51,4 @@ class Registry:
 
     def kinds(self) -> set[Kind]:
         """Tell which kinds of task there are: with one kind only, only its slots limit what is claimed."""
-        return {spec.kind for spec in self._specs.values()}
+        return {spec.kind for spec in tuple(self._specs.values())}  # a copy: tasks may be declared meanwhile

@@ -57,20 +57,21 @@ class _BySignal:
     def __enter__(self) -> None:
         import signal
 
-        self._former = signal.signal(signal.SIGALRM, self._ring)
         self._began = time.monotonic()
-        self._left, self._interval = signal.setitimer(signal.ITIMER_REAL, max(self._seconds, 1e-6))
+        self._left, self._interval = signal.getitimer(signal.ITIMER_REAL)
+        self._former = signal.getsignal(signal.SIGALRM)
+        signal.signal(signal.SIGALRM, self._ring)
+        signal.setitimer(signal.ITIMER_REAL, max(self._seconds, 1e-6))
 
     def __exit__(self, *_: object) -> None:
-        try:
+        if self._is_armed:
             self._put_back()
-        except TaskTimeout:  # it rang on the last line but one: put everything back all the same
-            self._put_back()
-            raise
 
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
+        # It may ring on any line: in the task, inside __enter__, before the first line of __exit__. So whoever rings
+        # puts everything back; nobody behind it can be relied on to.
         if self._is_armed:
-            self._is_armed = False
+            self._put_back()
             raise TaskTimeout(_message(self._seconds))
 
     def _put_back(self) -> None:
@@ -96,8 +97,15 @@ class _ByWatch:
         self._watch.add(self._guard)
 
     def __exit__(self, _kind: object, error: BaseException | None, _tb: object) -> None:
-        self._watch.drop(self._guard)
-        self._guard.disarm()
+        try:
+            self._watch.drop(self._guard)
+            self._guard.disarm()
+        except TaskTimeout as late:  # on the last lines: the block was over, and so was its time
+            self._explain(late)
+            raise
+        self._explain(error)
+
+    def _explain(self, error: BaseException | None) -> None:
         if isinstance(error, TaskTimeout) and self._guard.has_fired and not error.args:
             error.args = (_message(self._seconds),)  # the interpreter raised it as a bare class
 
