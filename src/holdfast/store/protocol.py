@@ -37,7 +37,7 @@ from holdfast.model.query import Query, StoreInfo, Tidied
 from holdfast.model.queue import QueuePolicy, QueueRecord
 from holdfast.model.run import Run
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 
 Clock = Callable[[], int]
 """Gives the present moment in microseconds since 1970."""
@@ -113,8 +113,11 @@ class Store(Protocol):
         """Begin a lease. An id can enlist once; a second time raises LeaseLost."""
         ...
 
-    def beat(self, worker: str, now_us: int | None = None) -> Beat:
-        """Renew the lease, and learn which running jobs were cancelled. Never brings an ended lease back."""
+    def beat(self, worker: str, now_us: int | None = None, report: WorkerReport | None = None) -> Beat:
+        """Renew the lease, and learn what people want of this worker. Never brings an ended lease back.
+
+        A report that is given is kept, for people to see, as long as the lease lives.
+        """
         ...
 
     def leave(self, worker: str, now_us: int | None = None) -> None:
@@ -185,6 +188,10 @@ class Operator(Protocol):
 
     def delete(self, ids: Iterable[str], now_us: int | None = None) -> list[str]:
         """Delete jobs that are not running, with their history."""
+        ...
+
+    def dismiss(self, workers: Iterable[str], now_us: int | None = None) -> list[str]:
+        """Ask workers to stop in order; each learns of it with its next beat. Return those that hold a live lease."""
         ...
 
 
