@@ -150,7 +150,9 @@ class Stores(RuleBasedStateMachine):
             self._beat(worker)
         self.clock.advance(by)
 
-    @rule(event=st.sampled_from(("silence", "beat", "enlist again", "leave", "dismiss", "rescue", "tidy")), which=numbers)
+    @rule(
+        event=st.sampled_from(("silence", "beat", "enlist again", "leave", "dismiss", "rescue", "tidy")), which=numbers
+    )
     def live_and_die(self, event: str, which: int) -> None:
         worker = self._worker(which)
         if event == "silence":

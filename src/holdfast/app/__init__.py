@@ -2,11 +2,11 @@
 
 app         Holdfast: the one object a program makes
 task        a function that can be enqueued; `call` one call of it not yet made; `taskset` tasks without an app
-options     what can be said about a task or a call; `terms` what follows from it
+options     what can be said about a task or a call; `terms` what follows from it; `arguments` what methods are given
 clerk       writes calls down as jobs
 handle      Job: what became of one; `outcome` reads its end, `watcher` waits for many at once
-queues      queues, declared and acted upon
+queues      queues, seen and acted upon; `declarations` those that the app declares
 connection  the store, opened late and once per process; `settings` say which
-worker, consumer   running jobs inside this program
+worker, consumer   running jobs inside this program; `blocking` refuses what would hold up an event loop
 target      MODULE:APP, as commands take it
 """

@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
 
+from holdfast.app.arguments import grace_s, lease_s, module_names, queue_names
+from holdfast.app.blocking import refuse_inside_a_loop
 from holdfast.app.call import Call
 from holdfast.app.clerk import Clerk
 from holdfast.app.connection import Connection, Connector
+from holdfast.app.declarations import Declarations
 from holdfast.app.handle import Job
-from holdfast.app.options import SharedOptions, TaskOptions, check_defaults, check_task_options, whole_number
+from holdfast.app.options import DefaultOptions, TaskOptions, check_defaults, check_task_options, whole_number
 from holdfast.app.queues import Queue, QueueBoard
 from holdfast.app.roster import Roster
 from holdfast.app.settings import Secret, Settings
 from holdfast.app.task import Task
 from holdfast.app.taskset import TaskSet
-from holdfast.errors import DeclarationError, DuplicateJob, HoldfastError, InvalidInput, QueueFull
+from holdfast.errors import DeclarationError, DuplicateJob, InvalidInput, QueueFull
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.queue import Order, QueuePolicy
-from holdfast.policy.moments import SECOND, duration_us
 from holdfast.policy.names import check_job_id, check_queue, check_task
 from holdfast.store.protocol import Clock, Store
 from holdfast.wire.codec import Codec
@@ -53,14 +55,14 @@ class Holdfast:
         secret: Secret | None = None,
         namespace: str | None = None,
         tier: str | None = None,
-        defaults: SharedOptions | None = None,
+        defaults: DefaultOptions | None = None,
         imports: Sequence[str] = (),
         clock: Clock | None = None,
     ) -> None:
         self._connector = Connector(Settings(url, secret, namespace, tier, clock))
         self._roster = Roster()
-        self._declared: dict[str, QueuePolicy] = {}
-        self._imports = _module_names(imports)
+        self._declarations = Declarations()
+        self._imports = module_names(imports)
         self.defaults = check_defaults(defaults or {})
         self.queues = QueueBoard(self)
 
@@ -77,26 +79,25 @@ class Holdfast:
         given = check_task_options(options)
 
         def declare(function: Callable[..., Any]) -> Task[..., Any]:
-            return self._take_in(Task(function, given))
+            task: Task[..., Any] = Task(function, given)
+            self._take_in([task])
+            return task
 
         return declare if function is None else declare(function)
 
     def include(self, tasks: TaskSet, prefix: str | None = None) -> None:
-        """Take in the tasks of a set, with `prefix` before their names if one is given."""
+        """Take in the tasks of a set, all or none, with `prefix` before their names if one is given."""
         if not isinstance(tasks, TaskSet):
             raise InvalidInput(f"expected a TaskSet to include, got: {tasks!r}")
         if prefix is not None:
             check_task(prefix)
-        for task in tasks:
-            self._take_in(task, prefix)
+        self._take_in(list(tasks), prefix)
 
     def queue(self, name: str, *, order: Order = "fifo") -> Queue:
         """Declare a queue's policy. Written before this app's first push to it, and when a worker starts."""
         if order not in _ORDERS:
             raise InvalidInput(f"expected order to be 'fifo' or 'lifo', got: {order!r}")
-        policy = QueuePolicy(order)
-        if self._declared.setdefault(check_queue(name), policy) != policy:
-            raise DeclarationError(f"the queue {name!r} is declared twice, in different ways; declare it once")
+        self._declarations.add(check_queue(name), QueuePolicy(order))
         return self.queues[name]
 
     def register(self, *types: type) -> None:
@@ -113,8 +114,8 @@ class Holdfast:
     def push(self, call: Call[R]) -> Job[R]:
         """Store one call as a job. Raises DuplicateJob or QueueFull if the store refuses it."""
         connection = self.connection()
-        job = Clerk(connection.store, self.codec(), connection.ring).write(call)
-        self._declare_before([job], connection)
+        job = Clerk(self, connection.store, connection.ring).write(call)
+        self._declarations.write(connection, [job.queue])
         return self._accepted(connection.store.push([job])[0])
 
     @overload
@@ -137,8 +138,8 @@ class Holdfast:
         All calls are checked before the first is stored. If the program dies in between, whole thousands are stored.
         """
         connection = self.connection()
-        jobs = Clerk(connection.store, self.codec(), connection.ring).write_all(calls)
-        self._declare_before(jobs, connection)
+        jobs = Clerk(self, connection.store, connection.ring).write_all(calls)
+        self._declarations.write(connection, (job.queue for job in jobs))
         pushed: list[Pushed] = []
         for batch in _batches(jobs):
             pushed += connection.store.push(batch)
@@ -163,8 +164,8 @@ class Holdfast:
         """
         from holdfast.run.drain import drain  # enqueueing programs do not run
 
-        _refuse_inside_a_loop("drain()", "await app.adrain()")
-        names = _queue_names(queues)
+        refuse_inside_a_loop("drain()", "await app.adrain()")
+        names = queue_names(queues)
         most = None if limit is None else whole_number(limit, "limit")
         self.load_imports()
         self.declare_queues()
@@ -192,9 +193,9 @@ class Holdfast:
         plan = Plan(
             whole_number(threads, "threads", 1),
             whole_number(coroutines, "coroutines", 1),
-            _queue_names(queues),
-            _lease_s(lease),
-            duration_us(grace, "grace") / SECOND,
+            queue_names(queues),
+            lease_s(lease),
+            grace_s(grace),
         )
         return InProcessWorker(self, plan)
 
@@ -202,7 +203,7 @@ class Holdfast:
         """Take jobs of one queue by hand: `with app.consumer("crawl") as consumer: …`."""
         from holdfast.app.consumer import Consumer  # enqueueing programs do not run
 
-        return Consumer(self, check_queue(queue), _lease_s(lease))
+        return Consumer(self, check_queue(queue), lease_s(lease))
 
     def bench(self, **given: Any) -> "Bench":
         """Give what running this app's jobs takes: tasks, codec, keys. For workers; `given` are fields of Bench."""
@@ -220,14 +221,12 @@ class Holdfast:
 
     def declare_queues(self) -> None:
         """Write the declared queues, those that have changed. Workers call this."""
-        connection = self.connection()
-        for name, policy in self._declared.items():
-            connection.declare(name, policy)
+        self._declarations.write(self.connection())
 
     @property
     def declared_queues(self) -> Mapping[str, QueuePolicy]:
         """The queues declared on this app."""
-        return dict(self._declared)
+        return self._declarations.all()
 
     # --- the store ----------------------------------------------------------------------------------------
 
@@ -310,17 +309,21 @@ class Holdfast:
     def __repr__(self) -> str:
         from holdfast.store.connect import describe_url
 
-        return f"<Holdfast on {describe_url(self.url)}>"
+        try:
+            return f"<Holdfast on {describe_url(self.url)}>"
+        except InvalidInput:  # a wrong URL: using it says what is wrong, a repr never raises
+            return "<Holdfast on an invalid URL>"
 
     # --- inside -------------------------------------------------------------------------------------------
 
     def _now_us(self) -> int:
         return self.store.now()  # asked late: a worker's child has no store until it needs one
 
-    def _take_in(self, task: Task[P, R], prefix: str | None = None) -> Task[P, R]:
-        task.join(self, prefix)
-        self._roster.add(task)
-        return task
+    def _take_in(self, tasks: Sequence[Task[..., Any]], prefix: str | None = None) -> None:
+        self._roster.check(tasks, prefix)
+        for task in tasks:
+            task.join(self, prefix)
+            self._roster.add(task)
 
     def _find(self, task: Task[..., Any] | str) -> Task[..., Any]:
         if isinstance(task, Task):
@@ -328,11 +331,6 @@ class Holdfast:
         if self._roster.find(task) is None:
             self.load_imports()
         return self._roster.need(task)
-
-    def _declare_before(self, jobs: Sequence[NewJob], connection: Connection) -> None:
-        if self._declared:
-            for name in {job.queue for job in jobs} & self._declared.keys():
-                connection.declare(name, self._declared[name])
 
     def _accepted(self, pushed: Pushed) -> Job[Any]:
         if pushed.decision == "refused":
@@ -345,32 +343,3 @@ def _batches(jobs: list[NewJob]) -> Iterator[list[NewJob]]:
     rest = iter(jobs)
     while batch := list(islice(rest, _BATCH)):
         yield batch
-
-
-def _module_names(imports: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(imports, str) or not all(isinstance(name, str) for name in imports):
-        raise InvalidInput(f"expected imports to be a list of module names, got: {imports!r}")
-    return tuple(imports)
-
-
-def _queue_names(queues: Sequence[str] | None) -> tuple[str, ...] | None:
-    if queues is None:
-        return None
-    if isinstance(queues, str) or not queues:
-        raise InvalidInput(f"expected queues to be a list of queue names, or None for all, got: {queues!r}")
-    return tuple(check_queue(name) for name in queues)
-
-
-def _lease_s(lease: object) -> float:
-    lease_us = duration_us(lease, "lease")
-    if lease_us < SECOND:
-        raise InvalidInput(f"expected lease to be 1 second or more, got: {lease!r}")
-    return lease_us / SECOND
-
-
-def _refuse_inside_a_loop(what: str, remedy: str) -> None:
-    import sys
-
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        raise HoldfastError(f"{what} would block the event loop that runs here; use {remedy}")

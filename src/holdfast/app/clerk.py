@@ -5,32 +5,37 @@ terms; what is left is one pass over the arguments, one id, one envelope.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.app.call import Call
 from holdfast.app.ids import new_id
 from holdfast.app.terms import Terms
-from holdfast.errors import InvalidInput
+from holdfast.errors import DeclarationError, InvalidInput
 from holdfast.model.job import NewJob
 from holdfast.store.protocol import Store
-from holdfast.wire.codec import Codec
 from holdfast.wire.envelope import FORMAT, Envelope, seal_in
 from holdfast.wire.payload import pack
 from holdfast.wire.seal import KeyRing, seal_job
 
+if TYPE_CHECKING:
+    from holdfast.app.app import Holdfast
+
 
 class Clerk:
-    """Writes jobs for one store. Made for one batch."""
+    """Writes the jobs of one app. Made for one batch."""
 
-    __slots__ = ("_codec", "_ring", "_store")
+    __slots__ = ("_app", "_codec", "_ring", "_store")
 
-    def __init__(self, store: Store, codec: Codec, ring: KeyRing | None) -> None:
+    def __init__(self, app: "Holdfast", store: Store, ring: KeyRing | None) -> None:
+        self._app = app
+        self._codec = app.codec()
         self._store = store
-        self._codec = codec
         self._ring = ring
 
     def write_all(self, calls: Iterable[Call[Any]]) -> list[NewJob]:
         """Write every call down, or raise for the first that is wrong. Nothing is stored here."""
+        if not isinstance(calls, Iterable):
+            raise InvalidInput(f"expected calls, each made by task.s(…), got: {calls!r}")
         return [self.write(call) for call in calls]
 
     def write(self, call: Call[Any]) -> NewJob:
@@ -38,6 +43,8 @@ class Clerk:
         if type(call) is not Call:
             raise InvalidInput(f"expected a call, made by task.s(…), got: {call!r}")
         task, args, kwargs = call.task, call.args, call.kwargs
+        if task.app is not self._app:
+            raise DeclarationError(f"the task {task.name} belongs to another app; enqueue it there: task.enqueue(…)")
         terms = task.terms
         parameters = task.parameters
         parameters.check(args, kwargs)

@@ -8,16 +8,18 @@ Leaving the block hands back, uncharged, what was claimed and not settled. If th
 jobs back. If it loses its lease (the machine slept), its writes are refused with `LeaseLost`, and so are its claims.
 """
 
+import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.app.blocking import refuse_inside_a_loop
 from holdfast.app.options import whole_number
-from holdfast.errors import DecodingFailed, LeaseLost, SealBroken
+from holdfast.errors import DeclarationError, DecodingFailed, LeaseLost, SealBroken
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import BAD_PAYLOAD, BAD_SEAL, Verdict, done, parked, released
 from holdfast.policy.moments import SECOND, duration_us
 from holdfast.run.beater import Beater
-from holdfast.run.evidence import storable
+from holdfast.run.evidence import LONGEST_ERROR, storable
 from holdfast.run.identity import new_worker
 from holdfast.run.judge import failed
 from holdfast.wire.payload import pack_value, unpack
@@ -25,6 +27,9 @@ from holdfast.wire.seal import check_job, close_result
 
 if TYPE_CHECKING:
     from holdfast.app.app import Holdfast
+
+_FIRST_NAP_S: Final = 0.001
+_LONGEST_NAP_S: Final = 0.05
 
 
 class Delivery:
@@ -74,7 +79,7 @@ class Delivery:
         self._consumer.settle(released(self._claim))
 
     def _end(self, outcome: Any, reason: str, delay_us: int = 0) -> None:
-        claim, words = self._claim, storable(str(reason))
+        claim, words = self._claim, storable(str(reason))[:LONGEST_ERROR]
         self._consumer.settle(Verdict(claim.id, claim.token, claim.queue, outcome, delay_us, reason=words, error=words))
 
     def __repr__(self) -> str:
@@ -93,6 +98,8 @@ class Consumer:
         self._cancelled: set[str] = set()
 
     def __enter__(self) -> "Consumer":
+        if self._worker:
+            raise DeclarationError("this consumer is open already; make another one with app.consumer()")
         record = new_worker(self._app.bench().registry.names(), [self._queue], self._lease_s)
         self._app.store.enlist(record)
         self._worker = record.id
@@ -103,10 +110,10 @@ class Consumer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        worker, self._worker = self._worker, ""
         if self._beater is not None:
             self._beater.stop()
-        self._app.store.leave(self._worker)
-        self._worker = ""
+        self._app.store.leave(worker)
 
     def claim(self, limit: int = 1, *, wait: object = 0) -> list[Delivery]:
         """Take up to `limit` jobs. With `wait`, sleep up to so long for the first.
@@ -114,11 +121,18 @@ class Consumer:
         What cannot be read, or is not signed as it should be, is set aside and not delivered.
         """
         whole_number(limit, "limit", 1)
-        seconds = duration_us(wait, "wait") / SECOND
-        deliveries = self._deliver(limit)
-        if not deliveries and seconds:
-            self._app.store.wait([self._queue], seconds)
-            deliveries = self._deliver(limit)
+        deadline = time.monotonic() + duration_us(wait, "wait") / SECOND
+        nap_s = _FIRST_NAP_S
+        while not (deliveries := self._deliver(limit)):
+            if (left_s := deadline - time.monotonic()) <= 0:
+                break
+            refuse_inside_a_loop("claim(wait=…)", "await asyncio.to_thread(consumer.claim, …)")
+            began = time.monotonic()
+            self._app.store.wait([self._queue], left_s)
+            # Somebody else was faster, or woke the store for another reason. If that is so again and again, do not spin.
+            if time.monotonic() - began < nap_s:
+                time.sleep(nap_s)
+                nap_s = min(nap_s * 2, _LONGEST_NAP_S)
         return deliveries
 
     def settle(self, verdict: Verdict) -> None:

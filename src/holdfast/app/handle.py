@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 
+from holdfast.app.blocking import refuse_inside_a_loop
 from holdfast.app.outcome import is_over, value_of
 from holdfast.errors import JobNotFound, ResultTimeout
 from holdfast.model.job import Decision, JobRecord
@@ -131,7 +132,8 @@ class Job(Generic[R]):
         while not is_over(record := self._get()):
             left = _LONGEST_WATCH_S if deadline is None else deadline - time.monotonic()
             if left <= 0:
-                raise self._late(seconds)
+                raise self._late(timeout, record)
+            refuse_inside_a_loop("waiting for a job", "await job.aresult() or job.await_()")
             inspector.watch([self.id], min(left, _LONGEST_WATCH_S))
         return record
 
@@ -145,11 +147,17 @@ class Job(Generic[R]):
         except TimeoutError:
             if not timer.expired():
                 raise
-            raise self._late(seconds) from None
+        record = await _off_loop(self._get)  # it may have ended at the last moment, or long before a timeout of 0
+        if is_over(record):
+            return record
+        raise self._late(timeout, record)
 
-    def _late(self, seconds: float | None) -> ResultTimeout:
+    def _late(self, timeout: object, record: JobRecord | None) -> ResultTimeout:
+        state = "unknown" if record is None else record.state
+        why = f" ({record.reason})" if record is not None and record.state == "parked" else ""
         return ResultTimeout(
-            f"job {self.id} had not ended after {seconds:g} s; it goes on. Ask again, or see that a worker runs"
+            f"job {self.id} had not ended after {_shown(timeout)}: it is {state}{why}, and goes on. "
+            "Ask again, or see that a worker runs"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -160,6 +168,10 @@ class Job(Generic[R]):
 
     def __repr__(self) -> str:
         return f"<Job {self.id}{f' {self.decision}' if self.decision else ''}>"
+
+
+def _shown(timeout: object) -> str:
+    return f"{duration_us(timeout, 'timeout') / SECOND:g} s"
 
 
 async def _off_loop(ask: Callable[[], V]) -> V:

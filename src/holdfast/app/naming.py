@@ -6,10 +6,13 @@ every worker, so the name it has as an import is found out, or the task refused 
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from holdfast.errors import DeclarationError
 from holdfast.policy.names import check_task
+
+_STARTED: Final = ("__main__", "__mp_main__")
+"""What a started module calls itself: in its own process, and in those that multiprocessing spawns from it."""
 
 
 def task_name(function: Callable[..., Any]) -> str:
@@ -23,14 +26,14 @@ def task_name(function: Callable[..., Any]) -> str:
             f"{module}.{qualname} is defined inside a function, where no worker finds it; "
             f"move it to the module, or name it: @app.task(name='{_root(module)}.{function.__name__}')"
         )
-    if module == "__main__":
-        module = main_module() or _refuse_main(qualname)
+    if module in _STARTED:
+        module = main_module(module) or _refuse_main(qualname)
     return check_task(f"{module}.{qualname}")
 
 
-def main_module() -> str | None:
+def main_module(called: str = "__main__") -> str | None:
     """Give the name under which others import the module that was started, or None if they cannot."""
-    main = sys.modules.get("__main__")
+    main = sys.modules.get(called)
     spec = getattr(main, "__spec__", None)
     if spec is not None:
         return str(spec.name)
@@ -60,4 +63,4 @@ def _refuse_main(qualname: str) -> str:
 
 
 def _root(module: str) -> str:
-    return (main_module() or "shop") if module == "__main__" else module
+    return (main_module(module) or "shop") if module in _STARTED else module

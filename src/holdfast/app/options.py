@@ -9,7 +9,7 @@ earlier. What is checked is kept as a plain mapping of ready values, so that joi
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from holdfast.errors import InvalidInput, UnknownOption
 from holdfast.policy.moments import SECOND, duration_us, moment_us
@@ -22,7 +22,7 @@ Checked = Mapping[str, Any]
 
 
 class SharedOptions(TypedDict, total=False):
-    """Options that make sense for a whole app, a task and a single call."""
+    """Options of a whole app, a task and a single call."""
 
     queue: str
     retries: int
@@ -31,8 +31,6 @@ class SharedOptions(TypedDict, total=False):
     timeout: Seconds | None
     crash_budget: int
     priority: int
-    delay: Seconds | datetime
-    at: datetime
     expires: Seconds | datetime | None
     tags: list[str] | tuple[str, ...]
     result_ttl: Seconds
@@ -40,24 +38,36 @@ class SharedOptions(TypedDict, total=False):
     keep_dead: Seconds
 
 
+class DefaultOptions(SharedOptions, total=False):
+    """Options of `Holdfast(defaults=…)` and of `TaskSet(…)`."""
+
+    retry_on: Errors
+    give_up_on: Errors
+    slot: Literal["main", "thread"]
+
+
 class CallOptions(SharedOptions, total=False):
     """Options of `task.using(…)`. A job that is pushed again under its `id` is not stored twice."""
 
+    delay: Seconds | datetime
+    at: datetime
     id: str
 
 
-class TaskOptions(SharedOptions, total=False):
+class TaskOptions(DefaultOptions, total=False):
     """Options of `@app.task(…)`."""
 
+    delay: Seconds | datetime
+    at: datetime
     name: str
     aliases: list[str] | tuple[str, ...]
-    retry_on: Errors
-    give_up_on: Errors
 
 
-def check_defaults(given: Mapping[str, object]) -> Checked:
-    """Check the options of `Holdfast(defaults=…)`."""
-    return _checked(given, _DEFAULTS, "Holdfast(defaults=…)")
+def check_defaults(given: Mapping[str, object], where: str = "Holdfast(defaults=…)") -> Checked:
+    """Check the options of `Holdfast(defaults=…)`, or of a `TaskSet`."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"expected {where} to be given options by name, e.g. {{'retries': 3}}, got: {given!r}")
+    return _checked(given, _DEFAULTS, where)
 
 
 def check_task_options(given: Mapping[str, object]) -> Checked:
@@ -67,7 +77,7 @@ def check_task_options(given: Mapping[str, object]) -> Checked:
 
 def check_call_options(given: Mapping[str, object]) -> Checked:
     """Check the options of `using`."""
-    for name in ("name", "aliases", "retry_on", "give_up_on"):
+    for name in _OF_THE_TASK:
         if name in given:
             raise UnknownOption(f"{name!r} belongs to the task, not to one call of it; give it to @app.task(…)")
     return _checked(given, _CALL, "using()")
@@ -98,7 +108,8 @@ def whole_number(value: object, what: str, least: int = 0, most: int = 2**31 - 1
     """Check an integer. True and 3.0 are not: whoever wrote them meant something else."""
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
-    bounds = f"of {least} or more" if most == 2**31 - 1 else f"from {least} to {most}"
+    is_too_large = isinstance(value, int) and value > most
+    bounds = f"from {least} to {most}" if is_too_large or least < 0 else f"of {least} or more"
     raise InvalidInput(f"expected {what} to be an integer {bounds}, got: {value!r}")
 
 
@@ -166,6 +177,12 @@ def _aliases(value: object) -> dict[str, object]:
     return {"aliases": tuple(check_task(name) for name in value)}
 
 
+def _slot(value: object) -> dict[str, object]:
+    if value not in ("main", "thread"):
+        raise InvalidInput(f"expected slot to be 'main' (one at a time) or 'thread' (beside others), got: {value!r}")
+    return {"slot": value}
+
+
 _Check = Callable[[object], dict[str, object]]
 _CHECKS: Final[dict[str, _Check]] = {
     "queue": lambda value: {"queue": check_queue(value)},
@@ -187,7 +204,9 @@ _CHECKS: Final[dict[str, _Check]] = {
     "aliases": _aliases,
     "retry_on": _errors("retry_on"),
     "give_up_on": _errors("give_up_on"),
+    "slot": _slot,
 }
+_OF_THE_TASK: Final = ("name", "aliases", "retry_on", "give_up_on", "slot")
 _DEFAULTS: Final = frozenset(_CHECKS) - {"id", "name", "aliases", "delay", "at"}
 _TASK: Final = frozenset(_CHECKS) - {"id"}
-_CALL: Final = frozenset(_CHECKS) - {"name", "aliases", "retry_on", "give_up_on"}
+_CALL: Final = frozenset(_CHECKS) - frozenset(_OF_THE_TASK)

@@ -5,7 +5,7 @@ Signatures are read late, when a codec is first wanted after a task was declared
 use exist.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -28,27 +28,33 @@ class Roster:
         self.tasks: Mapping[str, Task[..., Any]] = MappingProxyType(self._tasks)
         self.registry = Registry(MappingProxyType(self._specs))
 
+    def check(self, tasks: Iterable[Task[..., Any]], prefix: str | None = None) -> None:
+        """Return if these tasks can all be taken in, else raise. Nothing is taken in."""
+        taken = dict(self._by_any_name)
+        for task in tasks:
+            for name in dict.fromkeys(task.names_under(prefix)):
+                if holder := taken.get(name):
+                    raise DuplicateTask(
+                        f"two tasks are called {name!r}: {_place(holder)} and {_place(task)}; "
+                        "give one of them another name: @app.task(name=…)"
+                    )
+                taken[name] = task
+
     def add(self, task: Task[..., Any]) -> None:
-        """Take a task in, under its name and its aliases. A name that is taken is refused."""
+        """Take a task in, under its name and its aliases."""
         spec = task.spec()
         names = (spec.name, *spec.aliases)
-        for name in names:
-            if holder := self._by_any_name.get(name):
-                raise DuplicateTask(
-                    f"two tasks are called {name!r}: {_place(holder)} and {_place(task)}; "
-                    "give one of them another name: @app.task(name=…)"
-                )
         self._tasks[task.name] = task
         self._by_any_name.update(dict.fromkeys(names, task))
         self._specs.update(dict.fromkeys(names, spec))
         self._unread.append(task)
 
-    def find(self, name: str) -> Task[..., Any] | None:
-        return self._by_any_name.get(name)
+    def find(self, name: object) -> Task[..., Any] | None:
+        return self._by_any_name.get(name) if isinstance(name, str) else None
 
     def need(self, name: object) -> Task[..., Any]:
         """Give the task of this name or alias, or say what there is instead."""
-        task = self._by_any_name.get(name) if isinstance(name, str) else None
+        task = self.find(name)
         if task is None:
             from difflib import get_close_matches  # only for a name that is wrong
 

@@ -16,7 +16,7 @@ from holdfast.wire.seal import KeyRing
 DEFAULT_URL: Final = "sqlite:///holdfast.db"
 DEFAULT_NAMESPACE: Final = "holdfast"
 
-Secret = str | bytes | list[str] | tuple[str, ...]
+Secret = str | bytes | list[str] | list[bytes] | tuple[str | bytes, ...]
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -27,6 +27,17 @@ class Settings(msgspec.Struct, frozen=True):
     given_namespace: str | None = None
     tier: str | None = None
     clock: Clock | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("url", self.given_url), ("tier", self.tier)):
+            if value is not None and not isinstance(value, str):
+                raise InvalidInput(f"expected {name} to be text, got: {value!r}")
+        if self.given_namespace is not None:
+            check_namespace(self.given_namespace)
+        if self.clock is not None and not callable(self.clock):
+            raise InvalidInput(
+                f"expected clock to be a function that gives microseconds since 1970, got: {self.clock!r}"
+            )
 
     @property
     def url(self) -> str:
@@ -45,9 +56,13 @@ class Settings(msgspec.Struct, frozen=True):
             return KeyRing.parse(secret)
         if isinstance(secret, bytes):
             return KeyRing([secret])
-        if isinstance(secret, list | tuple):
+        if isinstance(secret, list | tuple) and all(isinstance(one, str | bytes) for one in secret):
             return KeyRing(secret)
-        raise InvalidInput("expected secret to be text, bytes or a list of texts with the newest first")
+        # The value is not shown: whatever it is, somebody meant it to be secret.
+        raise InvalidInput(
+            "expected secret to be text, bytes or a list of them with the newest first, "
+            f"got a {type(secret).__qualname__}; see HOLDFAST_SECRET"
+        )
 
     def changed(self, changes: dict[str, object]) -> "Settings":
         """Give a copy with these settings, by their public names, refusing unknown ones."""

@@ -12,6 +12,7 @@ from holdfast.app.naming import task_name
 from holdfast.app.options import CallOptions, Checked, check_call_options
 from holdfast.app.terms import Terms, policy_of, terms_of
 from holdfast.errors import DeclarationError, NotIncluded
+from holdfast.policy.names import check_task
 from holdfast.run.spec import TIMEOUT_US, Kind, TaskSpec
 from holdfast.wire.parameters import Parameters
 
@@ -31,15 +32,16 @@ class Task(Generic[P, R]):
     """
 
     def __init__(self, function: Callable[P, R], given: Checked) -> None:
+        self.kind: Kind = _kind_of(function)
         _copy_looks(function, self)
         self.function = function
-        self.name: str = given.get("name") or task_name(function)
-        self.kind: Kind = _kind_of(function)
         self.parameters = Parameters.of(function)
+        self._name: str = given.get("name") or task_name(function)
         self._given = given
         self._call: Checked = {}
         self._app: Holdfast | None = None
         self._terms: Terms | None = None
+        self._original: Task[P, R] = self  # of a copy: the task it was made of, which may join an app later
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -83,15 +85,22 @@ class Task(Generic[P, R]):
         copy = cast("Task[P, R]", object.__new__(Task))
         copy.__dict__.update(self.__dict__)
         copy._call = {**self._call, **check_call_options(options)}
-        copy._terms = terms_of(self._effective(), copy._call)
+        terms = terms_of(self._effective(), copy._call)  # worked out now, so that a mistake is seen here
+        copy._terms = terms if self._original._app else None  # the app that includes the task may have defaults
         return copy
+
+    @property
+    def name(self) -> str:
+        """The name under which workers know it."""
+        return self._original._name
 
     @property
     def app(self) -> "Holdfast":
         """The app this task belongs to."""
-        if self._app is None:
+        app = self._original._app
+        if app is None:
             raise NotIncluded(f"the task {self.name} belongs to a TaskSet that no app has included; app.include(tasks)")
-        return self._app
+        return app
 
     @property
     def queue(self) -> str:
@@ -102,7 +111,8 @@ class Task(Generic[P, R]):
     def terms(self) -> Terms:
         terms = self._terms
         if terms is None:
-            terms = self._terms = terms_of(self._effective(), self._call)
+            terms = terms_of(self._effective(), self._call)
+            self._terms = terms if self._original._app else None
         return terms
 
     def spec(self) -> TaskSpec:
@@ -116,22 +126,27 @@ class Task(Generic[P, R]):
             retry=policy_of(rules),
             timeout_us=rules.get("timeout", TIMEOUT_US),
             aliases=rules.get("aliases", ()),
+            slot=rules.get("slot"),
         )
+
+    def names_under(self, prefix: str | None) -> tuple[str, ...]:
+        """Give the name and the aliases it would have in an app that takes it in, or raise if it has one already."""
+        if self._app is not None:
+            raise DeclarationError(f"the task {self.name} belongs to an app already; a TaskSet is included once")
+        name = check_task(f"{prefix}.{self._name}") if prefix else self._name
+        return name, *self._given.get("aliases", ())
 
     def join(self, app: "Holdfast", prefix: str | None = None) -> None:
         """Become a task of `app`, which calls this when it takes the task in."""
-        if self._app is not None:
-            raise DeclarationError(f"the task {self.name} belongs to an app already; a TaskSet is included once")
+        self._name = self.names_under(prefix)[0]
         self._app = app
-        self._terms = None
-        if prefix:
-            self.name = f"{prefix}.{self.name}"
 
     def __repr__(self) -> str:
         return f"<Task {self.name}>"
 
     def _effective(self) -> Checked:
-        return self._given if self._app is None else {**self._app.defaults, **self._given}
+        app = self._original._app
+        return self._given if app is None else {**app.defaults, **self._given}
 
 
 def _kind_of(function: Callable[..., Any]) -> Kind:
@@ -141,7 +156,8 @@ def _kind_of(function: Callable[..., Any]) -> Kind:
         raise DeclarationError(f"expected a function to make a task of, got: {function!r}")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise DeclarationError(f"{function.__qualname__} is a generator: a task returns one value; return a list")
-    return "async" if inspect.iscoroutinefunction(function) else "sync"
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    return "async" if is_async else "sync"
 
 
 def _copy_looks(function: Callable[..., Any], task: Task[..., Any]) -> None:

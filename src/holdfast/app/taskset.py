@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
-from holdfast.app.options import TaskOptions, check_defaults, check_task_options
+from holdfast.app.options import DefaultOptions, TaskOptions, check_defaults, check_task_options
 from holdfast.app.task import Task
 
 P = ParamSpec("P")
@@ -13,8 +13,8 @@ R = TypeVar("R")
 class TaskSet:
     """A set of tasks for apps to include. Options given here are the defaults of its tasks."""
 
-    def __init__(self, **defaults: Any) -> None:
-        self._defaults = check_defaults(defaults)
+    def __init__(self, **defaults: Unpack[DefaultOptions]) -> None:
+        self._defaults = check_defaults(defaults, "TaskSet(…)")
         self._tasks: list[Task[..., Any]] = []
 
     @overload

@@ -6,7 +6,7 @@ import msgspec
 
 from holdfast.app.options import Checked
 from holdfast.errors import InvalidInput
-from holdfast.policy.moments import SECOND
+from holdfast.policy.moments import SECOND, as_datetime
 from holdfast.policy.retry import CAP_US, FIRST_US, RetryPolicy
 from holdfast.run.overrides import NO_LIMIT_US, retry_headers
 
@@ -37,6 +37,7 @@ def terms_of(task: Checked, call: Checked) -> Terms:
     """Work out the terms of a task's calls, from what the app and the task say and what the call changes."""
     get = {**task, **call}.get
     _check_expiry(get("delay", 0), get("expires_in"))
+    _check_moments(get("at"), get("expires_at"))
     return Terms(
         queue=get("queue", "default"),
         priority=get("priority", 0),
@@ -81,4 +82,12 @@ def _check_expiry(delay_us: int, expires_in_us: int | None) -> None:
         raise InvalidInput(
             f"expected expires to be later than delay, got: expires={expires_in_us / SECOND:g}, "
             f"delay={delay_us / SECOND:g}; such a job would never start"
+        )
+
+
+def _check_moments(at_us: int | None, expires_at_us: int | None) -> None:
+    if at_us is not None and expires_at_us is not None and at_us >= expires_at_us:
+        raise InvalidInput(
+            f"expected expires to be later than at, got: expires={as_datetime(expires_at_us)}, "
+            f"at={as_datetime(at_us)}; such a job would never start"
         )

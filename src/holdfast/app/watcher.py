@@ -10,7 +10,7 @@ somebody else who waits on the same store; so the waiter looks again, until the 
 import threading
 from typing import TYPE_CHECKING, Final
 
-from holdfast.errors import HoldfastError, StoreClosed
+from holdfast.errors import StoreClosed
 from holdfast.model.job import JobRecord
 from holdfast.store.protocol import Store
 
@@ -48,15 +48,24 @@ class Watcher:
 
     def stop(self) -> None:
         """Let everybody who waits know that the store is closed."""
-        self._is_stopped = True
-        self._fail(StoreClosed("the app was closed while somebody waited for a job; wait before closing"))
-        thread = self._thread
+        with self._lock:
+            self._is_stopped = True
+            thread = self._thread
+        self._fail(_closed())
         while thread is not None and thread.is_alive():
-            self._store.wake()
+            self._rouse()
             thread.join(0.05)
+
+    def _rouse(self) -> None:
+        try:
+            self._store.wake()
+        except StoreClosed:
+            return  # closing has ended the watch already
 
     def _add(self, job_id: str, future: "asyncio.Future[JobRecord | None]") -> None:
         with self._lock:
+            if self._is_stopped:
+                raise _closed()
             self._waiters.setdefault(job_id, []).append(future)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="holdfast-watcher", daemon=True)
@@ -75,7 +84,7 @@ class Watcher:
             try:
                 for job_id in self._store.inspector.watch(ids, _LONGEST_S):
                     self._hand_out(job_id, self._store.inspector.get(job_id))
-            except HoldfastError as error:
+            except Exception as error:  # noqa: BLE001  # the top of a thread: who waits for it would wait for ever
                 self._fail(error)  # loud, to each of them; whoever still wants to know asks again
 
     def _next_ids(self) -> list[str]:
@@ -98,6 +107,10 @@ class Watcher:
             self._waiters.clear()
         for future in futures:
             _in_its_loop(future, lambda future: future.set_exception(error))
+
+
+def _closed() -> StoreClosed:
+    return StoreClosed("the app was closed while somebody waited for a job; wait before closing")
 
 
 def _in_its_loop(future: "asyncio.Future[JobRecord | None]", act: "_Act") -> None:

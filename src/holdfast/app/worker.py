@@ -1,8 +1,10 @@
 """A worker inside the program: `with app.worker(threads=4): …`. No other process; with memory:// not even a file."""
 
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from holdfast.app.arguments import grace_s
+from holdfast.app.blocking import refuse_inside_a_loop
 from holdfast.errors import DeclarationError
 from holdfast.run.pump import Plan, Pump
 
@@ -27,16 +29,19 @@ class InProcessWorker:
             raise DeclarationError("this worker runs already; make another one with app.worker()")
         self._app.load_imports()
         self._app.declare_queues()
-        self._pump = Pump(self._app.store, self._app.bench(), self._plan)
-        self._pump.start()
+        pump = Pump(self._app.store, self._app.bench(), self._plan)
+        pump.start()
+        self._pump = pump
         return self
 
-    def stop(self, grace: float | None = None) -> bool:
+    def stop(self, grace: Any = None) -> bool:
         """Stop in order. Return whether everything that ran could finish."""
+        seconds = None if grace is None else grace_s(grace)
         pump, self._pump = self._pump, None
-        return pump is None or pump.stop(grace)
+        return pump is None or pump.stop(seconds)
 
     def __enter__(self) -> "InProcessWorker":
+        refuse_inside_a_loop("the end of this block", "`async with app.worker():`")
         return self.start()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

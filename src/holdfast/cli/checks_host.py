@@ -1,11 +1,13 @@
-"""What the doctor asks about this machine: Python, and the secret."""
+"""What the doctor asks about this machine: Python, the app, and the secret."""
 
 import platform
 import sys
 
 from holdfast import __version__
 from holdfast.cli.finding import Finding
-from holdfast.cli.trust import key_ring
+from holdfast.cli.output import plural
+from holdfast.cli.source import app_target, load
+from holdfast.cli.trust import trust
 from holdfast.errors import HoldfastError
 
 
@@ -17,10 +19,26 @@ def check_python() -> Finding:
     return Finding("warn", "versions", detail, "workers are supported on Linux only; here, enqueue and operate")
 
 
+def check_app() -> Finding | None:
+    """Tell whether the app can be loaded, if one is named."""
+    target = app_target()
+    if target is None:
+        return None
+    try:
+        tasks = load(target).tasks
+    except HoldfastError as error:
+        return Finding("FAIL", "app", f"{target} cannot be loaded", str(error))
+    if tasks:
+        return Finding("ok", "app", f"{target} has {plural(len(tasks), 'task')}")
+    return Finding(
+        "warn", "app", f"{target} has no tasks", "import the modules that declare them, or name them in imports="
+    )
+
+
 def check_secret() -> Finding:
     """Tell whether jobs are signed, as far as this shell knows."""
     try:
-        ring = key_ring()
+        ring = trust().ring
     except HoldfastError as error:
         return Finding("FAIL", "secret", "cannot be used", str(error))
     if ring is not None:

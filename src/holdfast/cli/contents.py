@@ -4,13 +4,12 @@ The app's codec knows the user's own types. Without an app plain values can be r
 The signature is not checked to show arguments: the codec treats all bytes as an enemy's, and nothing here is run.
 """
 
-import json
 import math
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from holdfast.cli.output import visible
+from holdfast.cli.output import as_json, visible
 from holdfast.errors import HoldfastError
 from holdfast.model.job import JobRecord
 from holdfast.wire.codec import Codec
@@ -62,9 +61,12 @@ def plain(value: object) -> object:
 
 
 def as_text(value: object) -> str:
-    """Give a result as a shell wants it: text bare, other plain values as JSON, all others by their repr."""
+    """Give a result as a shell wants it: text bare, other plain values as JSON, all others by their repr.
+
+    What could steer a terminal is spelt out, in text too; who needs the exact text takes `--json`.
+    """
     if type(value) is str:
         return visible(value)
     shown = plain(value)
     is_same = shown is value or type(shown) is type(value)
-    return json.dumps(shown, ensure_ascii=False) if is_same else visible(str(shown))
+    return as_json(shown) if is_same else visible(str(shown))

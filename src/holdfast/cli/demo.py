@@ -12,6 +12,7 @@ It ends by itself: after the deadline it stops and counts what there is, which i
 import signal
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ import msgspec
 from holdfast.cli.output import print_json
 from holdfast.cli.shared import is_json, shared
 from holdfast.errors import HoldfastError
+from holdfast.model.query import Query
+from holdfast.store.protocol import Store
 
 if TYPE_CHECKING:
     from holdfast.cli.demo_report import Report
@@ -62,13 +65,13 @@ def _perform(folder: Path) -> "Report":
     from holdfast.cli.demo_screen import screen
     from holdfast.cli.demo_tally import Tally
     from holdfast.cli.demo_tasks import app
+    from holdfast.cli.demo_worker import store_in
 
-    url = f"sqlite:///{folder / 'jobs.db'}"
     tally = Tally(folder / "lines")
-    with app.override(url=url), screen(quiet=is_json()) as shown:
+    with app.override(url=store_in(folder)), screen(quiet=is_json()) as shown:
         enqueued = _enqueue(app, shown)
         began = time.monotonic()
-        _work(url, folder, tally, shown)
+        _work(app.store, folder, tally, shown)
         took_s = time.monotonic() - began
         tally.close()
         return report(app.store, enqueued, tally.lines, took_s)
@@ -85,28 +88,34 @@ def _enqueue(app: Any, shown: "Screen") -> set[str]:
     return {job.id for job in jobs}
 
 
-def _work(url: str, folder: Path, tally: "Tally", shown: "Screen") -> None:
+def _work(store: Store, folder: Path, tally: "Tally", shown: "Screen") -> None:
     from holdfast.cli.demo_plan import TOTAL
     from holdfast.cli.demo_worker import PROCESSES, DemoWorker
 
+    def is_all_done() -> bool:
+        # What the killed worker did and could not write down has its line already, and is yet to be done again.
+        return tally.finished >= TOTAL and store.inspector.count(Query(states=("succeeded",))) >= TOTAL
+
     until = time.monotonic() + DEADLINE_S
-    worker = DemoWorker(url, folder / "lines", folder / "worker.log")
+    worker = DemoWorker(folder)
     try:
         shown.tell(f"started a worker with {PROCESSES} processes (supervisor {worker.pid})")
-        _watch(worker, tally, shown, number=TOTAL // 2, until=until)
+        _watch(worker, tally, shown, is_enough=lambda: tally.finished >= TOTAL // 2, until=until)
         worker.kill()
         shown.tell(f"half is done: kill -9 {worker.pid}")
-        worker = DemoWorker(url, folder / "lines", folder / "worker.log")
+        worker = DemoWorker(folder)
         shown.tell(f"started another worker (supervisor {worker.pid}); it takes back what the first one held")
-        _watch(worker, tally, shown, number=TOTAL, until=until)
+        _watch(worker, tally, shown, is_enough=is_all_done, until=until)
     finally:
         worker.stop()
     tally.update()
 
 
-def _watch(worker: "DemoWorker", tally: "Tally", shown: "Screen", *, number: int, until: float) -> None:
-    """Look on until so many jobs are done, or the time is over."""
-    while tally.finished < number and time.monotonic() < until:
+def _watch(
+    worker: "DemoWorker", tally: "Tally", shown: "Screen", *, is_enough: Callable[[], bool], until: float
+) -> None:
+    """Look on until enough is done, or the time is over."""
+    while not is_enough() and time.monotonic() < until:
         time.sleep(_LOOK_S)
         worker.check()
         tally.update()

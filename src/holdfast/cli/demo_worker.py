@@ -9,18 +9,24 @@ from holdfast.cli.demo_tasks import LINES
 from holdfast.errors import HoldfastError
 
 PROCESSES = 2
+_LINES = 20
+
+
+def store_in(folder: Path) -> str:
+    """Give the URL of the demo's store."""
+    return f"sqlite:///{folder / 'jobs.db'}"
 
 
 class DemoWorker:
     """A worker that was started. Only this process, by its id, is ever killed; its children die with it."""
 
-    def __init__(self, url: str, lines: Path, log: Path) -> None:
-        self._log = log
+    def __init__(self, folder: Path) -> None:
+        self._log = folder / "worker.log"
         command = ("worker", "holdfast.cli.demo_tasks:app", "--processes", str(PROCESSES), "--grace", "3")
-        with log.open("ab") as output:
+        with self._log.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603  # our own module, by our own interpreter
                 [sys.executable, "-m", "holdfast.cli", *command, "--log-level", "warning"],
-                env=os.environ | {"HOLDFAST_URL": url, LINES: str(lines)},
+                env=os.environ | {"HOLDFAST_URL": store_in(folder), LINES: str(folder / "lines")},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -34,7 +40,7 @@ class DemoWorker:
         """Raise if the worker has ended by itself: it should not have."""
         code = self._process.poll()
         if code is not None:
-            told = self._log.read_text("utf-8", "replace").strip()[-2000:]
+            told = "\n".join(self._log.read_text("utf-8", "replace").splitlines()[-_LINES:])
             raise HoldfastError(f"the demo's worker ended with code {code} and should not have; it said:\n{told}")
 
     def kill(self) -> None:

@@ -6,11 +6,11 @@ import click
 
 from holdfast import __version__
 from holdfast.cli.checks_file import check_file
-from holdfast.cli.checks_host import check_python, check_secret
+from holdfast.cli.checks_host import check_app, check_python, check_secret
 from holdfast.cli.checks_store import check_store
 from holdfast.cli.finding import Finding
 from holdfast.cli.output import print_json, visible
-from holdfast.cli.shared import is_json, shared
+from holdfast.cli.shared import given, is_json, shared
 from holdfast.cli.source import check_there, file_of, opened, source
 from holdfast.errors import HoldfastError
 
@@ -41,6 +41,10 @@ def doctor(ctx: click.Context) -> None:
 
 def _examine() -> Iterator[Finding]:
     yield check_python()
+    if app := check_app():
+        yield app
+        if app.level == "FAIL" and given("app"):
+            return  # the store and the secret are the app's to name
     yield check_secret()
     try:
         found = source()

@@ -38,22 +38,23 @@ _PAIR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 def enqueue(task: str, arguments: tuple[str, ...], kwargs: str | None, **options: Any) -> None:
     """Enqueue one job of a task, and print its id.
 
-    Arguments are JSON; what is not JSON is text. Needs the app, by --app or HOLDFAST_APP.
+    Arguments are JSON; what is not JSON is text. Negative numbers go behind `--`. TASK may be the last part of a
+    name, if one task only ends so. Needs the app, by --app or HOLDFAST_APP.
 
     \b
     Examples:
       holdfast --app shop.tasks:app enqueue shop.tasks.send ada@example.com subject=Hi --delay 5m
-      holdfast --app shop.tasks:app enqueue shop.tasks.add 2 3 --priority 5 --tag order:17
+      holdfast --app shop.tasks:app enqueue add --priority 5 --tag order:17 -- 2 -3
     """
     target = app_target()
     if target is None:
         raise InvalidInput("enqueue needs the app, to know the task: give --app MODULE:APP, or set HOLDFAST_APP")
     positional, named = _read(arguments, kwargs)
     with load(target) as app:
-        job = _find(app, task).using(**_chosen(**options)).enqueue(*positional, **named)
-        record = job.record()
+        chosen = _find(app, task).using(**_chosen(**options))
+        job = chosen.enqueue(*positional, **named)
     if is_json():
-        print_json({"id": job.id, "decision": job.decision, "task": record.task, "queue": record.queue})
+        print_json({"id": job.id, "decision": job.decision, "task": chosen.name, "queue": chosen.queue})
     else:
         click.echo(job.id)
 
@@ -89,6 +90,8 @@ def _value(text: str) -> object:
         return json.loads(text, parse_constant=_refuse)
     except ValueError:
         return text
+    except RecursionError as error:
+        raise InvalidInput(f"expected an argument that is nested less deeply, got: {text[:20]!r} …") from error
 
 
 def _refuse(word: str) -> NoReturn:
@@ -100,7 +103,7 @@ def _object(text: str | None) -> dict[str, object]:
         return {}
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"expected --kwargs to be a JSON object, got {text!r}: {error}") from error
     if not isinstance(value, dict):
         raise InvalidInput(f'expected --kwargs to be a JSON object, e.g. \'{{"subject": "Hi"}}\', got: {text!r}')
@@ -111,5 +114,7 @@ def _chosen(
     queue: str | None, priority: int | None, delay: float | None, at: datetime | None, tags: tuple[str, ...]
 ) -> dict[str, Any]:
     """Give the options that were set; the others are the task's own."""
+    if delay is not None and at is not None:
+        raise InvalidInput(f"expected --delay or --at, got both: --delay {delay:g} and --at {at.isoformat()}; give one")
     given = {"queue": queue, "priority": priority, "delay": delay, "at": at, "tags": tags or None}
     return {name: value for name, value in given.items() if value is not None}

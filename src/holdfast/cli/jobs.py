@@ -5,8 +5,9 @@ from typing import Any
 import click
 
 from holdfast.cli.documents import job_document
-from holdfast.cli.output import cell, console, plural, print_json, table
-from holdfast.cli.picking import Wanted, filters
+from holdfast.cli.grid import Row, grid
+from holdfast.cli.output import cell, console, plural, print_json, visible
+from holdfast.cli.picking import Wanted, filters, get_job
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
 from holdfast.cli.times import relative
@@ -29,33 +30,41 @@ def jobs(limit: int, after: str | None, **chosen: Any) -> None:
     """
     wanted = Wanted(**chosen)
     with opened() as store:
-        query = wanted.query(store, limit, after)
+        query = wanted.query(
+            store, limit + 1, after and get_job(store, after).id
+        )  # one more, to know if there are more
         found, total, now_us = store.inspector.find(query), store.inspector.count(query), store.now()
+    shown, is_more = found[:limit], len(found) > limit
     if is_json():
-        print_json([job_document(job) for job in found])
+        print_json([job_document(job) for job in shown])
     else:
-        _draw(found, total, now_us, is_continued=after is not None)
+        _draw(shown, now_us, _summary(shown, total, is_more))
 
 
-def _draw(found: list[JobRecord], total: int, now_us: int, *, is_continued: bool) -> None:
-    drawn = table(
-        "job", "state", "task", "queue", "prio", "tries", "when", "why", right=("prio", "tries"), whole=("job",)
-    )
-    for job in found:
-        tries = job.failures + job.crashes
-        cells = (job.id, job.state, job.task, job.queue, job.priority or None, tries or None, _when(job, now_us))
-        drawn.add_row(*map(cell, cells), cell(_why(job)))
+def _draw(found: list[JobRecord], now_us: int, summary: str) -> None:
     screen = console()
     if found:
-        screen.print(drawn)
-    screen.print(_summary(found, total, is_continued))
+        rows = [_row(job, now_us) for job in found]
+        screen.print(grid(rows, right=("prio", "tries"), spare=("prio", "tries", "queue", "why"), soft="why"))
+    screen.print(summary, soft_wrap=True)
 
 
-def _summary(found: list[JobRecord], total: int, is_continued: bool) -> str:
-    if len(found) == total or not found:
-        return plural(total)
-    more = f"more with --after {found[-1].id}"
-    return f"{len(found):,} of {plural(total)}; {more}" if not is_continued else f"{plural(total)} in all; {more}"
+def _row(job: JobRecord, now_us: int) -> Row:
+    return {
+        "job": cell(job.id),
+        "state": cell(job.state),
+        "task": cell(job.task),
+        "queue": cell(job.queue),
+        "prio": cell(job.priority or None),
+        "tries": cell(job.failures + job.crashes or None),
+        "when": cell(_when(job, now_us)),
+        "why": cell(_why(job), is_one_line=True),
+    }
+
+
+def _summary(shown: list[JobRecord], total: int, is_more: bool) -> str:
+    counted = plural(total) if len(shown) == total else f"{len(shown):,} of {plural(total)}"
+    return visible(f"{counted}; more with --after {shown[-1].id}") if is_more else counted
 
 
 def _when(job: JobRecord, now_us: int) -> str:

@@ -1,5 +1,8 @@
 """The entry point: `holdfast`, and the list of its commands."""
 
+import io
+import sys
+
 import click
 
 from holdfast import __version__
@@ -18,13 +21,15 @@ from holdfast.cli.unpark import unpark
 from holdfast.cli.worker import worker
 
 
-@click.group(cls=Front, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Front, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="holdfast", message="%(prog)s %(version)s")
 @shared
 def holdfast() -> None:
     """Holdfast: a job queue. One file to start, one URL to grow, no job lost.
 
-    The store is named by --url or --app, or by HOLDFAST_URL or HOLDFAST_APP.
+    The store is named by --url, --app, $HOLDFAST_URL or $HOLDFAST_APP, the first of them that is given. Options of
+    all commands may stand before or behind the command. Exit codes: 0 done, 1 not done (why is on standard error),
+    2 not understood; `worker` has 3 besides.
 
     \b
     Examples:
@@ -39,4 +44,7 @@ for command in (worker, enqueue, jobs, show, result, cancel, retry, queues, queu
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no “–” must not end a command
     holdfast()

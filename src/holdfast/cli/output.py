@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_WIDE: Final = 220
+_WIDE: Final = 10_000
 """The width for pipes and files, where nothing should be cut."""
 
 _STYLES: Final = {
@@ -30,7 +31,13 @@ _STYLES: Final = {
 
 def print_json(document: object) -> None:
     """Print one JSON document."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    click.echo(as_json(document, indent=2))
+
+
+def as_json(document: object, indent: int | None = None) -> str:
+    """Give JSON that says the same and steers no terminal: what cannot be printed is written as an escape."""
+    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def say(text: str) -> None:
@@ -52,23 +59,30 @@ def console(*, stderr: bool = False) -> "Console":
     return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
 
 
-def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()) -> "Table":
-    """Make a table. Columns in `right` hold numbers; those in `whole` are never cut nor wrapped."""
+def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> "Table":
+    """Make a table. Columns in `right` hold numbers; those in `whole` are not wrapped."""
     from rich import box
     from rich.table import Table  # only for commands that draw
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for name in columns:
-        drawn.add_column(name, justify="right" if name in right else "left", no_wrap=name in whole, overflow="fold")
+        is_whole = name in whole
+        drawn.add_column(
+            visible(name),
+            justify="right" if name in right else "left",
+            no_wrap=is_whole,
+            overflow="ellipsis" if is_whole else "fold",
+        )
     return drawn
 
 
-def cell(value: object, style: str | None = None) -> Any:
-    """Give a table's cell; nothing is a dash."""
+def cell(value: object, style: str | None = None, *, is_one_line: bool = False) -> Any:
+    """Give a table's cell; nothing is a dash. One that `is_one_line` is cut where it would wrap."""
     from rich.text import Text  # only for commands that draw
 
     text = "–" if value is None or value == "" else visible(str(value))
-    return Text(text, style=style or _STYLES.get(text, ""))
+    cut: Any = {"no_wrap": True, "overflow": "ellipsis"} if is_one_line else {}
+    return Text(text, style=style or _STYLES.get(text, ""), **cut)
 
 
 def plural(number: int, noun: str = "job") -> str:

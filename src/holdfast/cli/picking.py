@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 
+from holdfast.cli.output import visible
 from holdfast.cli.times import DURATION
 from holdfast.errors import JobNotFound
 from holdfast.model.job import JobRecord
@@ -32,7 +33,7 @@ def filters(function: _Decorated) -> _Decorated:
 _OPTIONS: Final = (
     click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="In this state. May be repeated."),
     click.option("--queue", metavar="NAME", help="In this queue."),
-    click.option("--task", metavar="NAME", help="Of this task."),
+    click.option("--task", metavar="NAME", help="Of this task, by its whole name."),
     click.option("--tag", metavar="TAG", help="With this tag."),
     click.option(
         "--since", type=DURATION, metavar="AGE", help="Ended (or else made) within this time: 90, 5m, 1h, 2d."
@@ -55,7 +56,12 @@ class Wanted(msgspec.Struct, frozen=True):
         return self != Wanted()
 
     def query(self, store: Store, limit: int = CHUNK, after: str | None = None) -> Query:
-        """Give the question, with `since` on the store's clock."""
+        """Give the question, with `since` on the store's clock. A queue that is not there is remarked upon."""
+        if self.queue is not None and self.queue not in (known := store.queues.names()):
+            there_are = ", ".join(known) or "none yet"
+            click.echo(
+                visible(f"note: there is no queue {self.queue!r} in this store; there are: {there_are}"), err=True
+            )
         since_us = None if self.since is None else store.now() - duration_us(self.since, "--since")
         return Query(self.states, self.queue, self.task, self.tag, since_us, limit, after)
 

@@ -7,6 +7,7 @@ import click
 
 from holdfast.cli.consent import ask, yes_option
 from holdfast.cli.documents import queue_document
+from holdfast.cli.grid import Row, grid
 from holdfast.cli.output import cell, console, plural, print_json, say, table
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
@@ -42,6 +43,7 @@ def queues() -> None:
 
 
 @click.group()
+@shared
 def queue() -> None:
     """Look at one queue, pause it, resume it, or purge it.
 
@@ -117,7 +119,8 @@ def purge(name: str, yes: bool) -> None:
     with opened() as store:
         waiting = _get(store, name)
         number = waiting.size + waiting.counts.get("parked", 0) + waiting.counts.get("spilled", 0)
-        ask(f"Delete {plural(number)} of queue {name} for good?", yes=yes)
+        if number:
+            ask(f"Delete {plural(number)} of queue {name} for good?", yes=yes)
         purged = store.queues.purge(name)
     print_json({"queue": name, "purged": purged}) if is_json() else say(f"deleted {plural(purged)} of queue {name}")
 
@@ -142,12 +145,20 @@ def _report(name: str, done: str, changed: bool) -> None:
 
 
 def _draw(records: list[QueueRecord], now_us: int) -> None:
-    drawn = table("queue", "is", "order", *_COUNTED, "oldest ready", "next due", right=_COUNTED, whole=("queue",))
-    for record in records:
-        counts = [cell(f"{record.counts[state]:,}" if state in record.counts else None) for state in _COUNTED]
-        moments = (_age(record, now_us), relative(record.next_due_us, now_us))
-        drawn.add_row(cell(record.name), _pause(record), cell(record.policy.order), *counts, *map(cell, moments))
-    console().print(drawn)
+    spare = ("order", "parked", "running", "scheduled", "next due", "oldest ready", "failed")
+    console().print(grid([_row(record, now_us) for record in records], right=_COUNTED, spare=spare))
+
+
+def _row(record: QueueRecord, now_us: int) -> Row:
+    counts = {state: f"{record.counts[state]:,}" if state in record.counts else None for state in _COUNTED}
+    return {
+        "queue": cell(record.name),
+        "is": _pause(record),
+        "order": cell(record.policy.order),
+        **{state: cell(count) for state, count in counts.items()},
+        "oldest ready": cell(_age(record, now_us)),
+        "next due": cell(relative(record.next_due_us, now_us)),
+    }
 
 
 def _draw_one(record: QueueRecord, now_us: int) -> None:

@@ -34,15 +34,17 @@ def retry(ids: tuple[str, ...], dry_run: bool, **chosen: Any) -> None:
     wanted = _checked(ids, Wanted(**chosen))
     with opened() as store:
         chosen_ids = list(dict.fromkeys(ids)) or pick(store, wanted)
-        retriable = _retriable(store, chosen_ids) if ids else chosen_ids
+        others = _others(store, chosen_ids) if ids else {}
+        retriable = [job_id for job_id in chosen_ids if job_id not in others]
         retried = retriable if dry_run else _retry(store, retriable)
-    left = sorted(set(chosen_ids) - set(retried))
+    left = [job_id for job_id in chosen_ids if job_id not in set(retried)]
     if is_json():
         print_json({"retried": retried, "left_alone": left, "is_dry_run": dry_run})
     else:
         _tell(retried, left, dry_run)
-    if ids and left:
-        raise InvalidInput(f"only jobs that are {', '.join(RETRIABLE)} can be retried; not so: {', '.join(left)}")
+    if others:
+        told = ", ".join(f"{job_id} ({state})" for job_id, state in others.items())
+        raise InvalidInput(f"only jobs that are {', '.join(RETRIABLE)} can be retried; not so: {told}")
 
 
 def _checked(ids: tuple[str, ...], wanted: Wanted) -> Wanted:
@@ -54,9 +56,11 @@ def _checked(ids: tuple[str, ...], wanted: Wanted) -> Wanted:
     return Wanted(wanted.states or ("failed",), wanted.queue, wanted.task, wanted.tag, wanted.since)
 
 
-def _retriable(store: Store, ids: list[str]) -> list[str]:
-    found = (store.inspector.get(job_id) for job_id in ids)
-    return [job.id for job in found if job is not None and job.state in RETRIABLE]
+def _others(store: Store, ids: list[str]) -> dict[str, str]:
+    """Give those of the jobs that cannot be retried, with their state."""
+    found = {job_id: store.inspector.get(job_id) for job_id in ids}
+    states = {job_id: job.state if job else "not in this store" for job_id, job in found.items()}
+    return {job_id: state for job_id, state in states.items() if state not in RETRIABLE}
 
 
 def _retry(store: Store, ids: list[str]) -> list[str]:

@@ -9,10 +9,13 @@ from holdfast.cli.picking import get_job
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
 from holdfast.cli.times import iso, relative, span
-from holdfast.cli.trust import codec
+from holdfast.cli.trust import trust
+from holdfast.errors import HoldfastError
 from holdfast.model.job import JobRecord
 from holdfast.model.run import Run
 from holdfast.policy.moments import SECOND
+from holdfast.wire.keyring import KeyRing
+from holdfast.wire.seal import check_job
 
 _MOMENTS = {
     "created": "created_us",
@@ -22,6 +25,13 @@ _MOMENTS = {
     "expires": "expires_us",
     "result kept until": "result_until_us",
     "record kept until": "keep_until_us",
+}
+
+_SIGNATURES = {
+    "missing": "no",
+    "unchecked": "yes, unchecked: no secret is set here",
+    "valid": "yes",
+    "broken": "yes, and the signature does not hold",
 }
 
 
@@ -41,18 +51,30 @@ def show(job: str) -> None:
     with opened() as store:
         found = get_job(store, job)
         runs, now_us = store.inspector.history(found.id), store.now()
-    arguments = arguments_of(found, codec())
+    held = trust()
+    arguments, signature = arguments_of(found, held.codec), _signature(found, held.ring)
     if is_json():
-        runs_told = [run_document(run) for run in runs]
-        print_json(job_document(found) | {"arguments": arguments.document(), "runs": runs_told})
+        more = {"signature": signature, "arguments": arguments.document(), "runs": [run_document(run) for run in runs]}
+        print_json(job_document(found) | more)
     else:
-        _draw(found, arguments, runs, now_us)
+        _draw(found, _facts(found, arguments) | {"signed": _SIGNATURES[signature]}, runs, now_us)
 
 
-def _draw(job: JobRecord, arguments: Arguments, runs: list[Run], now_us: int) -> None:
+def _signature(job: JobRecord, ring: KeyRing | None) -> str:
+    """Tell whether the job's signature holds, for this row and by the keys that are known here."""
+    if job.seal is None or ring is None:
+        return "missing" if job.seal is None else "unchecked"
+    try:
+        check_job(ring, job.id, job.queue, job.envelope, job.seal)
+        return "valid"
+    except HoldfastError:
+        return "broken"
+
+
+def _draw(job: JobRecord, facts: dict[str, str | None], runs: list[Run], now_us: int) -> None:
     screen = console()
     sheet = table("job", job.id, whole=("job", job.id))
-    for name, value in _facts(job, arguments).items():
+    for name, value in facts.items():
         if value:
             sheet.add_row(name, cell(value))
     for name, field in _MOMENTS.items():
@@ -60,8 +82,10 @@ def _draw(job: JobRecord, arguments: Arguments, runs: list[Run], now_us: int) ->
             sheet.add_row(name, cell(f"{relative(moment, now_us)}  ({_short(moment)})"))
     screen.print(sheet)
     if runs:
+        screen.print()
         screen.print(_runs(runs, now_us))
     if job.error:
+        screen.print()
         screen.print(f"error: {visible(job.error)}", style="red")
     if job.traceback:
         screen.print(visible(job.traceback))
@@ -80,7 +104,6 @@ def _facts(job: JobRecord, arguments: Arguments) -> dict[str, str | None]:
         "progress": _progress(job),
         "runs": _counters(job),
         "worker": job.worker,
-        "signed": "yes" if job.seal else "no",
     }
 
 

@@ -1,7 +1,7 @@
 """Which store a command speaks to, and how it is opened.
 
 In this order: `--url`, `--app`, $HOLDFAST_URL, $HOLDFAST_APP. A command that reads or operates opens only what is there:
-a misspelt path is an error, never a new and empty file that looks like "no jobs".
+a misspelt path or namespace is an error, never a new and empty one that looks like "no jobs".
 """
 
 import os
@@ -62,7 +62,7 @@ def source() -> Source:
 
 def app_target() -> str | None:
     """Give the MODULE:APP that the options or the environment name, if any."""
-    return given("app") or os.environ.get("HOLDFAST_APP")
+    return given("app") or os.environ.get("HOLDFAST_APP") or None
 
 
 def load(target: str) -> "Holdfast":
@@ -94,6 +94,8 @@ def check_there(found: Source) -> None:
             f"there is no file {path} (from {found.origin}); check the path and the working directory. "
             "A worker or the first enqueue makes it"
         )
+    if path is not None:
+        _check_namespace(path, found.namespace)
 
 
 def file_of(url: str) -> Path | None:
@@ -102,6 +104,19 @@ def file_of(url: str) -> Path | None:
 
     shown = describe_url(url)
     return Path(shown.removeprefix("sqlite:///")) if shown.startswith("sqlite:") else None
+
+
+def _check_namespace(path: Path, namespace: str) -> None:
+    from holdfast.cli.peek import namespaces_in  # loads sqlite3
+
+    known = namespaces_in(path)
+    if known is None or namespace in known:
+        return
+    if known:
+        raise StoreUnavailable(f"{path} has no namespace {namespace!r}; it has: {', '.join(known)}. Give --namespace")
+    raise StoreUnavailable(
+        f"{path} holds no jobs of Holdfast; check the path. A worker or the first enqueue makes room"
+    )
 
 
 def _by_url(url: str, origin: str) -> Source:

@@ -3,7 +3,9 @@
 import os
 
 import click
+import msgspec
 
+from holdfast.cli.output import visible
 from holdfast.cli.shared import given
 from holdfast.cli.source import app_target, load
 from holdfast.errors import HoldfastError
@@ -11,25 +13,31 @@ from holdfast.wire.codec import Codec
 from holdfast.wire.keyring import KeyRing
 
 
-def codec() -> Codec:
-    """Give the app's codec, or without an app one that reads plain values."""
+class Trust(msgspec.Struct, frozen=True):
+    """How payloads are read, and by which keys they are believed; no ring if jobs are not signed."""
+
+    codec: Codec
+    ring: KeyRing | None
+
+
+def trust() -> Trust:
+    """Give the app's codec and keys, or without an app plain values and the keys of HOLDFAST_SECRET."""
     target = app_target()
     if target is None:
-        return Codec()
+        return _without_app()
     try:
-        return load(target).codec()
+        app = load(target)
     except HoldfastError as error:
         if given("app"):
             raise
-        # The app was named by the environment only, and what is asked for can be had without it.
-        click.echo(f"note: HOLDFAST_APP could not be loaded, the app's own types are not shown: {error}", err=True)
-        return Codec()
+        # The app was named by the environment only, and most of what is asked for can be had without it.
+        click.echo(
+            f"note: HOLDFAST_APP could not be loaded, so its own types are not shown: {visible(str(error))}", err=True
+        )
+        return _without_app()
+    return Trust(app.codec(), app.bench().ring)
 
 
-def key_ring() -> KeyRing | None:
-    """Give the keys of the app, or those of HOLDFAST_SECRET; None if jobs are not signed."""
-    target = app_target()
-    if target is not None:
-        return load(target).bench().ring
+def _without_app() -> Trust:
     secret = os.environ.get("HOLDFAST_SECRET")
-    return KeyRing.parse(secret) if secret else None
+    return Trust(Codec(), KeyRing.parse(secret) if secret else None)

@@ -10,10 +10,10 @@ import click
 from holdfast.cli.bulk import in_chunks
 from holdfast.cli.consent import ask, yes_option
 from holdfast.cli.output import plural, print_json, say
-from holdfast.cli.picking import Wanted, get_job, pick
+from holdfast.cli.picking import Wanted, pick
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
-from holdfast.cli.trust import key_ring
+from holdfast.cli.trust import trust
 from holdfast.errors import HoldfastError, InvalidInput, SealBroken
 from holdfast.model.job import JobRecord
 from holdfast.store.protocol import Store
@@ -29,6 +29,9 @@ from holdfast.wire.seal import check_job, seal_job, verify_job
 @shared
 def unpark(ids: tuple[str, ...], everything: bool, reseal: bool, yes: bool) -> None:
     """Make parked jobs ready again.
+
+    A job is parked when no worker knows its task (it comes back by itself when one does), or when its signature is
+    missing or wrong; such a job is parked again unless --reseal signs it. Look at it with `holdfast show` first.
 
     \b
     Examples:
@@ -48,7 +51,7 @@ def unpark(ids: tuple[str, ...], everything: bool, reseal: bool, yes: bool) -> N
 
 
 def _ring() -> KeyRing:
-    ring = key_ring()
+    ring = trust().ring
     if ring is None:
         raise InvalidInput("there is no key to sign with; set HOLDFAST_SECRET, or name an app that has one with --app")
     return ring
@@ -57,8 +60,9 @@ def _ring() -> KeyRing:
 def _unpark(store: Store, ids: list[str], ring: KeyRing | None, refused: dict[str, str]) -> list[str]:
     seals: dict[str, bytes | None] = {}
     for job_id in ids:
+        job = None if ring is None else store.inspector.get(job_id)
         try:
-            seals[job_id] = None if ring is None else _seal(get_job(store, job_id), ring)
+            seals[job_id] = None if ring is None or job is None else _seal(job, ring)
         except HoldfastError as error:
             refused[job_id] = str(error)
     return store.operator.unpark(seals)
@@ -83,6 +87,8 @@ def _report(chosen: list[str], unparked: list[str], refused: dict[str, str], *, 
         for job_id, why in refused.items():
             say(f"refused {job_id}: {why}")
     if refused:
-        raise InvalidInput(f"{plural(len(refused))} could not be signed; delete or enqueue anew what should not run")
+        raise InvalidInput(
+            f"{plural(len(refused))} could not be signed; cancel what should not run, and enqueue anew what should"
+        )
     if is_by_id and left:
         raise InvalidInput(f"not parked, or not in this store: {', '.join(left)}; see `holdfast jobs --state parked`")

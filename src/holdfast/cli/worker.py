@@ -1,20 +1,21 @@
 """`holdfast worker`: run the jobs of an app until told to stop."""
 
-import logging
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.cli.output import console, plural, print_json
+from holdfast.cli.served import SERVED, serve
 from holdfast.cli.shared import given, is_json, shared
-from holdfast.cli.source import app_target, file_of
-from holdfast.cli.times import DURATION
-from holdfast.errors import InvalidInput
+from holdfast.cli.source import app_target
+from holdfast.cli.times import DURATION, SIZE
+from holdfast.errors import DeclarationError, HoldfastError, InvalidInput
 
 if TYPE_CHECKING:
     from holdfast.worker.command import WorkerStart
+    from holdfast.worker.plan import Plan
 
+_TRACEBACK = "\n\nTraceback"
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -24,24 +25,20 @@ _LEVELS = ("debug", "info", "warning", "error")
 @click.option(
     "--processes", "-p", type=click.IntRange(1), default=1, show_default=True, help="Processes that run jobs."
 )
+@click.option("--threads", type=click.IntRange(0), default=0, show_default=True, help="Sync jobs at once, each.")
 @click.option("--coroutines", type=click.IntRange(1), default=100, show_default=True, help="Async jobs at once, each.")
 @click.option("--lease", type=DURATION, default="10s", show_default=True, help="How long its silence is believed.")
 @click.option("--grace", type=DURATION, default="25s", show_default=True, help="How long running jobs may end in.")
+@click.option("--max-runs", type=click.IntRange(1), metavar="N", help="Replace a process after so many jobs.")
+@click.option("--max-rss", type=SIZE, metavar="SIZE", help="Replace a process that has grown beyond this, e.g. 500M.")
+@click.option("--max-age", type=DURATION, help="Replace a process that is older than this.")
+@click.option("--reload", "reloads", is_flag=True, help="Replace the processes when source files change.")
 @click.option("--burst", is_flag=True, help="End when nothing is left to do.")
 @click.option("--log-level", type=click.Choice(_LEVELS, case_sensitive=False), default="info", show_default=True)
+@click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
 @shared
 @click.pass_context
-def worker(
-    ctx: click.Context,
-    target: str | None,
-    queues: str | None,
-    processes: int,
-    coroutines: int,
-    lease: float,
-    grace: float,
-    burst: bool,
-    log_level: str,
-) -> None:
+def worker(ctx: click.Context, /, target: str | None, queues: str | None, **options: Any) -> None:
     """Run the jobs of an app.
 
     SIGTERM or Ctrl-C lets running jobs end (up to --grace), a second one hands them back at once, SIGUSR1 prints stacks.
@@ -53,17 +50,42 @@ def worker(
       holdfast worker shop.tasks:app --queues mail,default --burst
     """
     from holdfast.worker.command import run_worker  # loads the supervisor
+    from holdfast.worker.logs import set_up_logs
 
     app = target or app_target()
     if app is None:
         raise InvalidInput("no app was named: give MODULE:APP, e.g. shop.tasks:app, or set HOLDFAST_APP")
-    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s")
-    _hand_down()
-    code = run_worker(
-        app, processes=processes, coroutines=coroutines, queues=_names(queues), burst=burst, lease_s=lease,
-        grace_s=grace, log_level=log_level.upper(), announce=_announce,
-    )  # fmt: skip
+    settings = {name: value for name in ("url", "namespace") if (value := given(name))}
+    plan = _plan(serve(app, settings), _names(queues), options)
+    set_up_logs(plan.log_level, is_json=plan.logs_json)
+    try:
+        code = run_worker(plan, _announce)
+    except HoldfastError as error:
+        if _TRACEBACK not in str(error):
+            raise
+        raise _in_short(error, app) from error
     ctx.exit(code)
+
+
+def _plan(target: str, queues: list[str] | None, options: dict[str, Any]) -> "Plan":
+    from holdfast.worker.plan import Plan  # loads msgspec
+
+    return Plan(
+        target,
+        processes=options["processes"],
+        threads=options["threads"],
+        coroutines=options["coroutines"],
+        queues=tuple(queues or ()),
+        is_burst=options["burst"],
+        lease_s=options["lease"],
+        grace_s=options["grace"],
+        max_runs=options["max_runs"] or 0,
+        max_rss_bytes=options["max_rss"] or 0,
+        max_age_s=options["max_age"] or 0.0,
+        reloads=options["reloads"],
+        log_level=options["log_level"].upper(),
+        logs_json=options["log_json"],
+    )
 
 
 def _names(queues: str | None) -> list[str] | None:
@@ -75,15 +97,13 @@ def _names(queues: str | None) -> list[str] | None:
     raise InvalidInput(f"expected --queues to be names separated by commas, e.g. mail,default, got: {queues!r}")
 
 
-def _hand_down() -> None:
-    """Let the options reach the children, which import the app by themselves, by the environment."""
-    for option, variable in (("url", "HOLDFAST_URL"), ("namespace", "HOLDFAST_NAMESPACE")):
-        if value := given(option):
-            os.environ[variable] = value
+def _in_short(error: HoldfastError, app: str) -> HoldfastError:
+    """Give an error without the traceback that a child sent along: a mistyped name deserves a sentence."""
+    sentence = str(error).partition(_TRACEBACK)[0].replace(SERVED, app)
+    return DeclarationError(f"{sentence}; check the name and the working directory, or see where with --debug")
 
 
 def _announce(start: "WorkerStart") -> None:
-    _check_store(start)
     if is_json():
         print_json(_document(start))
         return
@@ -93,16 +113,6 @@ def _announce(start: "WorkerStart") -> None:
         screen.print(f"  {name:<10}{value}")
     if not start.is_signed and start.store.kind not in ("sqlite", "memory"):
         screen.print("  warning   jobs are not signed: who can write to the store can run tasks; set HOLDFAST_SECRET")
-
-
-def _check_store(start: "WorkerStart") -> None:
-    """Refuse to serve another store than the one asked for: an app that names its own does not hear `--url`."""
-    url = given("url")
-    asked = file_of(url) if url else None
-    if asked is not None and start.store.where != str(asked):
-        raise InvalidInput(
-            f"--url names {asked}, and the app names its own store, {start.store.where}; leave --url out"
-        )
 
 
 def _lines(start: "WorkerStart") -> dict[str, str]:

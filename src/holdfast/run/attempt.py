@@ -2,6 +2,7 @@
 
     open      the seal is verified, then the envelope read     broken: parked · unreadable: failed
     find      the task is looked up in the registry            unknown: parked
+    rule      what the call changes about its task is read     unreadable: failed
     unpack    the arguments are decoded                        unreadable: failed
     fit       they become the annotated types                  do not fit: parked
     call      the function runs, in a context of its own, under its time limit
@@ -20,11 +21,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.errors import (
-    ArgumentMismatch,
-    DecodingFailed,
-    SealBroken,
-)
+from holdfast.errors import ArgumentMismatch, DecodingFailed, SealBroken
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import (
     BAD_ARGUMENTS,
@@ -37,13 +34,14 @@ from holdfast.model.verdict import (
     parked,
 )
 from holdfast.policy.moments import SECOND
+from holdfast.policy.retry import RetryPolicy
 from holdfast.run import evidence
 from holdfast.run.bench import Bench
 from holdfast.run.context import RunningJob, enter
 from holdfast.run.judge import Rules, failed, judge
 from holdfast.run.overrides import retry_policy, timeout_us
 from holdfast.run.spec import TaskSpec
-from holdfast.run.timeouts import alimit, limit
+from holdfast.run.timeouts import Limit, alimit, limit
 from holdfast.wire.envelope import Envelope
 from holdfast.wire.payload import pack_value, unpack
 from holdfast.wire.seal import check_job, close_result
@@ -58,6 +56,7 @@ class Attempt(msgspec.Struct):
     spec: TaskSpec
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    retry: RetryPolicy
     timeout_us: int | None
 
 
@@ -70,6 +69,7 @@ class _Ended(Exception):
 def run_attempt(claim: Claim, bench: Bench) -> Verdict:
     """Carry out one claim in this thread. An async task gets an event loop for itself."""
     began = time.perf_counter()
+    bench.on_start(claim)
     try:
         verdict = _run(prepare(claim, bench))
     except _Ended as ended:
@@ -80,6 +80,7 @@ def run_attempt(claim: Claim, bench: Bench) -> Verdict:
 async def arun_attempt(claim: Claim, bench: Bench) -> Verdict:
     """Carry out one claim on the running event loop. A sync task is moved to a thread, off the loop."""
     began = time.perf_counter()
+    bench.on_start(claim)
     try:
         verdict = await _arun(prepare(claim, bench))
     except _Ended as ended:
@@ -125,15 +126,16 @@ def prepare(claim: Claim, bench: Bench) -> Attempt:
     """Do everything that comes before the call."""
     envelope = _open(claim, bench)
     spec = _find(claim, envelope, bench)
+    retry = _rule(claim, spec, envelope)
     args, kwargs = _fit(claim, spec, *_unpack(claim, envelope, bench))
-    return Attempt(claim, bench, envelope, spec, args, kwargs, timeout_us(spec, envelope))
+    return Attempt(claim, bench, envelope, spec, args, kwargs, retry, timeout_us(spec, envelope))
 
 
 def _open(claim: Claim, bench: Bench) -> Envelope:
     try:
         return check_job(bench.ring, claim.id, claim.queue, claim.envelope, claim.seal)
     except SealBroken as error:
-        raise _Ended(parked(claim, BAD_SEAL, f"job {claim.id}: {error}")) from error
+        raise _Ended(parked(claim, BAD_SEAL, f"job {claim.id}: {evidence.said(error)}")) from error
     except DecodingFailed as error:
         raise _Ended(failed(claim, BAD_PAYLOAD, error)) from error
 
@@ -152,6 +154,13 @@ def _find(claim: Claim, envelope: Envelope, bench: Bench) -> TaskSpec:
     return spec
 
 
+def _rule(claim: Claim, spec: TaskSpec, envelope: Envelope) -> RetryPolicy:
+    try:
+        return retry_policy(spec.retry, envelope)
+    except DecodingFailed as error:
+        raise _Ended(failed(claim, BAD_PAYLOAD, error)) from error
+
+
 def _unpack(claim: Claim, envelope: Envelope, bench: Bench) -> tuple[tuple[Any, ...], dict[str, Any]]:
     try:
         return unpack(envelope.payload, bench.codec)
@@ -165,32 +174,35 @@ def _fit(
     try:
         return spec.parameters.arrive(args, kwargs)
     except ArgumentMismatch as error:
-        raise _Ended(parked(claim, BAD_ARGUMENTS, str(error))) from error
+        raise _Ended(parked(claim, BAD_ARGUMENTS, evidence.said(error))) from error
     except Exception as error:  # converting runs users' code: a __post_init__, a validator
         raise _Ended(parked(claim, BAD_ARGUMENTS, evidence.summary(error))) from error
 
 
 def _call(attempt: Attempt) -> object:
-    _enter(attempt)
-    with limit(_seconds(attempt.timeout_us)):
+    with limit(_seconds(attempt.timeout_us)) as time_limit:
+        _enter(attempt, time_limit)
         return attempt.spec.function(*attempt.args, **attempt.kwargs)
 
 
 async def _acall(attempt: Attempt) -> object:
-    _enter(attempt)
-    async with alimit(_seconds(attempt.timeout_us)):
+    async with alimit(_seconds(attempt.timeout_us)) as time_limit:
+        _enter(attempt, time_limit)
         return await attempt.spec.function(*attempt.args, **attempt.kwargs)
 
 
-def _enter(attempt: Attempt) -> None:
+def _enter(attempt: Attempt, time_limit: Limit) -> None:
     bench = attempt.bench
+    token = attempt.claim.token
+    bench.on_limit(token, time_limit.seconds_left())
     enter(
         RunningJob(
             attempt.claim,
             attempt.spec.name,
-            timeout_us=attempt.timeout_us,
+            time_limit=time_limit,
             report=bench.report,
             is_cancelled=bench.is_cancelled,
+            on_limit=bench.on_limit,
         )
     )
 
@@ -209,8 +221,7 @@ def conclude(attempt: Attempt, value: object) -> Verdict:
 
 def _judged(attempt: Attempt, error: BaseException) -> Verdict:
     bench = attempt.bench
-    rules = Rules(retry_policy(attempt.spec, attempt.envelope), bench.chance, bench.now_us)
-    return judge(attempt.claim, error, rules)
+    return judge(attempt.claim, error, Rules(attempt.retry, bench.chance, bench.now_us))
 
 
 def _is_told_to_stop() -> bool:

@@ -20,8 +20,16 @@ _TRUSTED_SHARE: Final = 0.8
 """How much of the lease is used without a renewal. The rest is for the jobs to stop in."""
 
 
+def _do_nothing(_seconds: float) -> None:
+    """Where nobody asks how long the lease is good, nobody is told."""
+
+
 class Beater:
-    """Beats for one worker id. `on_cancelled` gets the tokens of jobs to stop, `on_lost` is called once."""
+    """Beats for one worker id.
+
+    `on_cancelled` gets the tokens of jobs to stop, `on_renewed` for how many seconds the lease can be relied on from now;
+    `on_lost` is called once.
+    """
 
     def __init__(
         self,
@@ -31,12 +39,14 @@ class Beater:
         *,
         on_cancelled: Callable[[tuple[str, ...]], None],
         on_lost: Callable[[], None],
+        on_renewed: Callable[[float], None] = _do_nothing,
     ) -> None:
         self._store = store
         self._worker = worker
         self._lease_s = lease_s
         self._on_cancelled = on_cancelled
         self._on_lost = on_lost
+        self._on_renewed = on_renewed
         self._stopped = threading.Event()
         self._renewed = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="holdfast-beats", daemon=True)
@@ -57,8 +67,10 @@ class Beater:
             beat = self._store.beat(self._worker)
         except StoreError as error:
             log.warning("worker %s cannot renew its lease: %s", self._worker, error)
-            return time.monotonic() - self._renewed < self._lease_s * _TRUSTED_SHARE
+            return self._is_trusted()
         self._renewed = asked
+        if beat.is_alive:
+            self._on_renewed(self._lease_s * _TRUSTED_SHARE - (time.monotonic() - asked))
         if beat.cancelled:
             self._on_cancelled(beat.cancelled)
         return beat.is_alive
@@ -66,9 +78,19 @@ class Beater:
     def _run(self) -> None:
         pause = self._lease_s * _SHARE
         while not self._stopped.wait(pause):
-            if not self.run_once():
+            if not self._safely():
                 if not self._stopped.is_set():
                     self._on_lost()
                 return
             late = time.monotonic() - self._renewed > self._lease_s * _SHARE
             pause = self._lease_s * (_SHARE / 4 if late else _SHARE)
+
+    def _safely(self) -> bool:
+        try:
+            return self.run_once()
+        except Exception:  # the top of a thread: if it ended here the lease would end unseen
+            log.exception("worker %s failed to beat", self._worker)
+            return self._is_trusted()
+
+    def _is_trusted(self) -> bool:
+        return time.monotonic() - self._renewed < self._lease_s * _TRUSTED_SHARE

@@ -7,6 +7,7 @@ The lease is kept by a thread of its own, as in any worker. An interrupt (Ctrl-C
 """
 
 from collections.abc import Sequence
+from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +19,7 @@ from holdfast.run.attempt import arun_attempt, run_attempt
 from holdfast.run.beater import Beater
 from holdfast.run.bench import Bench
 from holdfast.run.identity import new_worker
+from holdfast.run.notices import Notices
 from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
 
@@ -36,11 +38,12 @@ def drain(store: Store, bench: Bench, queues: Sequence[str] | None = None, most:
 class _Drain:
     def __init__(self, store: Store, bench: Bench, queues: Sequence[str] | None) -> None:
         self._store = store
-        self._cancelled: set[str] = set()
+        self._notices = Notices()
+        self._token = ""
         self._bench = msgspec.structs.replace(
             bench,
             report=self._note,
-            is_cancelled=self._cancelled.__contains__,
+            is_cancelled=self._notices.is_told,
             now_us=store.now,
             stop_signals=(KeyboardInterrupt,),
         )
@@ -48,7 +51,7 @@ class _Drain:
         self._worker = new_worker(bench.registry.names(), queues, _LEASE_S)
         self._runner: asyncio.Runner | None = None
         self._beater = Beater(
-            store, self._worker.id, _LEASE_S, on_cancelled=self._cancelled.update, on_lost=lambda: None
+            store, self._worker.id, _LEASE_S, on_cancelled=self._notices.cancel, on_lost=self._lose_lease
         )
 
     def __enter__(self) -> "_Drain":
@@ -57,10 +60,12 @@ class _Drain:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._beater.stop()
-        self._store.leave(self._worker.id)
-        if self._runner is not None:
-            self._runner.close()
+        try:
+            self._beater.stop()
+            self._store.leave(self._worker.id)
+        finally:
+            if self._runner is not None:
+                self._runner.close()
 
     def run(self, most: int | None) -> int:
         count = 0
@@ -94,14 +99,18 @@ class _Drain:
             raise LeaseLost(f"the verdict on job {one.id} was refused: {one.why}. Another worker has it.")
 
     def _carry_out(self, claim: Claim) -> Verdict:
-        spec = self._bench.registry.find(claim.task)
+        self._token = claim.token
         try:
-            if spec is None or spec.kind == "sync":
-                return run_attempt(claim, self._bench)
-            return self._loop().run(arun_attempt(claim, self._bench))
+            return self._notices.file(self._attempt(claim))
         except KeyboardInterrupt:
             self._store.settle([released(claim, "interrupted")])
             raise
+
+    def _attempt(self, claim: Claim) -> Verdict:
+        spec = self._bench.registry.find(claim.task)
+        if spec is None or spec.kind == "sync":
+            return run_attempt(claim, self._bench)
+        return self._loop().run(arun_attempt(claim, self._bench), context=copy_context())
 
     def _loop(self) -> "asyncio.Runner":
         import asyncio  # a program without async tasks does not need it
@@ -112,3 +121,7 @@ class _Drain:
 
     def _note(self, progress: Progress) -> None:
         self._store.note([progress])
+
+    def _lose_lease(self) -> None:
+        """Tell the run under way, from the beater's thread. The next claim raises LeaseLost."""
+        self._notices.void([self._token])

@@ -18,13 +18,21 @@ _OWN: Final = __file__.removesuffix("run/evidence.py")
 def spelled(error: BaseException) -> str:
     """Name the exception's type as a person would look for it: `ValueError`, `shop.mail.Bounced`."""
     kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return storable(kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}")
 
 
 def summary(error: BaseException) -> str:
     """Give type and message in one piece of text."""
-    message = _said(error)
-    return storable(f"{spelled(error)}: {message}" if message else spelled(error))[:LONGEST_ERROR]
+    message = said(error)
+    return f"{spelled(error)}: {message}"[:LONGEST_ERROR] if message else spelled(error)
+
+
+def said(error: BaseException) -> str:
+    """Give the message alone."""
+    try:
+        return storable(str(error)[:LONGEST_ERROR])[:LONGEST_ERROR]
+    except Exception as trouble:  # noqa: BLE001  # a user's __str__
+        return f"<no message: its __str__ raised {spelled(trouble)}>"
 
 
 def trace(error: BaseException) -> str:
@@ -42,13 +50,6 @@ def trace(error: BaseException) -> str:
 def storable(text: str) -> str:
     """Spell out what not every store can keep: lone surrogates and NUL."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")
-
-
-def _said(error: BaseException) -> str:
-    try:
-        return str(error)[:LONGEST_ERROR]
-    except Exception as trouble:  # noqa: BLE001  # a user's __str__
-        return f"<no message: its __str__ raised {spelled(trouble)}>"
 
 
 def _beyond_us(tb: TracebackType | None) -> TracebackType | None:

@@ -8,7 +8,8 @@
 | `TaskTimeout`                  | as any failure, with the reason `timeout`                 |
 | anything else, SystemExit too  | retry, if the policy wants it; else failed                |
 
-A control with a senseless delay is a mistake in the task, and is judged as the failure it is.
+A control that cannot be obeyed (a senseless delay, a subclass without a reason) is a mistake in the task, and is judged
+as the failure it is.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,7 @@ def judge(claim: Claim, error: BaseException, rules: Rules) -> Verdict:
     try:
         if isinstance(error, RunControl):
             return _obey(claim, error, rules)
-    except InvalidInput as mistake:
+    except Exception as mistake:  # noqa: BLE001  # controls are users' objects
         mistake.__cause__ = error
         error = mistake
     return _weigh(claim, error, rules)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.errors import StoreClosed, StoreError
+from holdfast.run import evidence
 from holdfast.store.protocol import Store
 
 log = logging.getLogger("holdfast.run")
@@ -72,6 +73,11 @@ class Listener:
         try:
             self._store.wait(self._queues, _LONGEST_S)
         except StoreError as error:
-            if not self._is_stopping:
-                log.warning("waiting for work failed: %s", error)
-                time.sleep(_LONGEST_NAP_S)
+            self._nap("waiting for work failed: %s", error)
+        except Exception as error:  # noqa: BLE001  # the top of a thread: if it ended here nobody would hear of work
+            self._nap("waiting for work failed: %s", evidence.trace(error))
+
+    def _nap(self, words: str, *facts: object) -> None:
+        if not self._is_stopping:
+            log.warning(words, *facts)
+            time.sleep(_LONGEST_NAP_S)

@@ -39,9 +39,9 @@ class Notebook:
         """Tell in how many seconds to write, None if there is nothing."""
         return max(0.0, self._due - time.monotonic()) if self._notes else None
 
-    def run_once(self) -> None:
-        """Write what is there, if it is time."""
-        if self.due_in() != 0:
+    def run_once(self, *, is_due: bool = False) -> None:
+        """Write what is there, if it is time, or `is_due` says so."""
+        if not self._notes or (self.due_in() and not is_due):
             return
         self._due = time.monotonic() + _EVERY_S
         with self._lock:

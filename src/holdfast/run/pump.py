@@ -64,7 +64,7 @@ class Pump:
         self._listener = Listener(store, plan.queues, self._stirred.set)
         self._upkeep = Upkeep(store, plan.lease_s / 2)
         self._unsettled: list[Verdict] = []
-        self._is_stopping = False
+        self._stopping = threading.Event()
         self._is_lease_lost = False
         self._pause_s = _FIRST_PAUSE_S
         self._worker = ""
@@ -81,7 +81,7 @@ class Pump:
     def stop(self, grace_s: float | None = None) -> bool:
         """Stop in order. Return whether everything that ran could finish."""
         deadline = time.monotonic() + (self._plan.grace_s if grace_s is None else grace_s)
-        self._is_stopping = True
+        self._stopping.set()
         self._stirred.set()
         if self._thread is not None:
             self._thread.join(max(0.0, deadline - time.monotonic()) + self._plan.lease_s)
@@ -94,18 +94,17 @@ class Pump:
 
     def run(self) -> None:
         """Work until told to stop."""
-        while not self._is_stopping:
-            if not self._safely(self.tick):
-                self._rest()
+        while not self._stopping.is_set():
+            self._safely(self._round, self._stopping.wait)
 
     def tick(self) -> bool:
         """Do one round: settle what ended, start what is ready. Return whether anything happened."""
         if self._is_lease_lost:
             self._enlist_anew()
         ended = self._collect()
+        self._notebook.run_once(is_due=ended)  # before their runs are settled: afterwards they would be refused
         claims = self._trade()
         self._slots.start(claims)
-        self._notebook.run_once()
         is_changed = self._upkeep.run_once()
         self._pause_s = _FIRST_PAUSE_S
         return bool(claims) or ended or is_changed
@@ -117,11 +116,15 @@ class Pump:
         self._worker = record.id
         self._is_lease_lost = False
         self._beater = Beater(
-            self._store, record.id, self._plan.lease_s, on_cancelled=self._slots.tell, on_lost=self._lose_lease
+            self._store, record.id, self._plan.lease_s, on_cancelled=self._slots.cancel, on_lost=self._lose_lease
         )
         self._beater.start()
 
     # --- one round ----------------------------------------------------------------------------------------
+
+    def _round(self) -> None:
+        if not self.tick():
+            self._rest()
 
     def _collect(self) -> bool:
         """Take the verdicts of the runs that ended. Kept until they are settled, whatever happens in between."""
@@ -131,7 +134,7 @@ class Pump:
 
     def _trade(self) -> list[Claim]:
         """Give verdicts, take claims: in one step if there are both."""
-        free = 0 if self._is_stopping or self._is_lease_lost else self._slots.free
+        free = 0 if self._stopping.is_set() or self._is_lease_lost else self._slots.free
         queues = self._rotation.turn() if free > 0 else []
         verdicts = self._unsettled
         if not verdicts and not queues:
@@ -155,7 +158,7 @@ class Pump:
             return self._store.claim(self._worker, queues, limit)
         except LeaseLost:
             self._lose_lease()
-            return []
+            raise  # into the pause that follows every failure: a store that refuses each new lease is no cause to spin
 
     def _report(self, lost: Sequence[Lost]) -> None:
         for one in lost:
@@ -169,16 +172,20 @@ class Pump:
         self._stirred.wait(min(due for due in dues if due is not None))
         self._stirred.clear()
 
-    def _safely(self, tick: Callable[[], bool]) -> bool:
+    def _safely(self, act: Callable[[], object], pause: Callable[[float], object]) -> None:
+        """Do it; if it fails, say so and pause, longer each time."""
         try:
-            return tick()
+            act()
         except StoreError as error:
             log.error("the store failed, trying again in %.1f s: %s", self._pause_s, error)
+        except LeaseLost as error:
+            log.error("a claim was refused, enlisting anew in %.1f s: %s", self._pause_s, error)
         except Exception:
             log.exception("the worker failed, trying again in %.1f s", self._pause_s)
-        time.sleep(self._pause_s)
-        self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
-        return not self._is_stopping
+        else:
+            return
+        pause_s, self._pause_s = self._pause_s, min(self._pause_s * 2, _LONGEST_PAUSE_S)
+        pause(pause_s)
 
     # --- leases -------------------------------------------------------------------------------------------
 
@@ -187,7 +194,7 @@ class Pump:
         if not self._is_lease_lost:
             log.error("worker %s lost its lease: its jobs may be run by others now", self._worker)
         self._is_lease_lost = True
-        self._slots.tell([claim.token for claim in self._slots.running])
+        self._slots.disown()
         self._stirred.set()
 
     def _enlist_anew(self) -> None:
@@ -210,20 +217,19 @@ class Pump:
         while self._slots.running or self._unsettled or self._slots.has_ended:
             if time.monotonic() >= deadline:
                 return
-            self._safely(self.tick)
-            if self._slots.running:
+            self._safely(self.tick, lambda pause_s: time.sleep(max(0.0, min(pause_s, deadline - time.monotonic()))))
+            if self._slots.running and not self._slots.has_ended:
                 self._stirred.wait(max(0.0, deadline - time.monotonic()))
                 self._stirred.clear()
 
     def _hand_back(self) -> list[Claim]:
         """Hand back what has not finished. A verdict that comes later is refused by its token."""
-        left = self._slots.running
+        running = self._slots.running  # before the ends are collected: a run that ends now is in one of the two
+        ended = [*self._unsettled, *self._slots.finished()]
         self._slots.give_up()
-        verdicts = [
-            *self._unsettled,
-            *self._slots.finished(),
-            *(released(claim, "the worker stopped") for claim in left),
-        ]
+        tokens = {verdict.token for verdict in ended}
+        left = [claim for claim in running if claim.token not in tokens]
+        verdicts = [*ended, *(released(claim, "the worker stopped") for claim in left)]
         for claim in left:
             log.warning("job %s (%s) did not finish within the grace and was handed back", claim.id, claim.task)
         try:

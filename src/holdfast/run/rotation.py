@@ -29,6 +29,7 @@ class Rotation:
             self._names = self._store.queues.names()
             self._fresh_until = time.monotonic() + _REFRESH_S
         if not self._names:
+            self._fresh_until = 0.0  # there are no queues yet: the first one is looked for each time
             return []
         self._place = (self._place + 1) % len(self._names)
         return self._names[self._place :] + self._names[: self._place]

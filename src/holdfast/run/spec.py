@@ -28,6 +28,8 @@ class TaskSpec(msgspec.Struct, frozen=True):
     retry: RetryPolicy = RetryPolicy()
     timeout_us: int | None = TIMEOUT_US
     aliases: tuple[str, ...] = ()
+    slot: Literal["main", "thread"] | None = None
+    """Where a sync task asks to be run: one at a time in the main thread, or beside others. None: where it suits."""
 
 
 class Registry:
@@ -51,4 +53,4 @@ class Registry:
 
     def kinds(self) -> set[Kind]:
         """Tell which kinds of task there are: with one kind only, only its slots limit what is claimed."""
-        return {spec.kind for spec in self._specs.values()}
+        return {spec.kind for spec in tuple(self._specs.values())}  # a copy: tasks may be declared meanwhile
