@@ -27,7 +27,7 @@ class Workers:
             **os.environ,
             "HOLDFAST_URL": self.url,
             "DIARY": str(self.diary),
-            "PYTHONPATH": str(Path.cwd()),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(Path.cwd()), os.environ.get("PYTHONPATH")))),
         }
 
     def start(self, *options: str, target: str = "tests.process.tasks:app") -> subprocess.Popen[str]:
@@ -78,7 +78,25 @@ def until(is_so: Callable[[], object], what: str, deadline_s: float = 20.0) -> N
 
 
 def children_of(pid: int) -> list[int]:
+    """List the processes in which a worker runs jobs."""
+    return [child for child in _descendants(pid) if "holdfast.worker.child" in _command(child)]
+
+
+def guard_of(pid: int) -> int:
+    """Give the process that guards a worker's children."""
+    (guard,) = [child for child in _descendants(pid) if "guard.py" in _command(child)]
+    return guard
+
+
+def _descendants(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def is_running(pid: int) -> bool:

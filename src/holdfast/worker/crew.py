@@ -12,13 +12,19 @@ long sync task does not hold up a queue of async ones, and nothing is hoarded th
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 import msgspec
 
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.verdict import Verdict, released
+from holdfast.model.worker import ChildReport, WorkerReport
 from holdfast.worker.hand import Hand
 from holdfast.worker.messages import Answer, Ask, Slot
+
+
+_SHOWN: Final = 100
+"""How many running jobs of one child a report names."""
 
 
 class Inbox(msgspec.Struct):
@@ -109,6 +115,14 @@ class Crew:
     def held(self) -> int:
         with self.lock:
             return sum(len(hand) for hand in self.hands)
+
+    def report(self) -> WorkerReport:
+        """Sum up the children, for people."""
+        with self.lock:
+            running = [(hand, [claim.id for _, claim in hand.running()]) for hand in self.hands]
+        return WorkerReport(
+            tuple(ChildReport(hand.pid, hand.rss_bytes(), hand.runs, tuple(ids[:_SHOWN])) for hand, ids in running)
+        )
 
     # --- words --------------------------------------------------------------------------------------------
 

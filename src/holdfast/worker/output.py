@@ -83,13 +83,15 @@ class Output(threading.Thread):
                         self._drop(key.fd)
 
     def close(self) -> None:
-        """Stop reading, having passed on what there is."""
+        """Stop reading, having passed on what there is. Closing twice is allowed."""
+        if self._is_closing:
+            return
         self._is_closing = True
         os.write(self._stirrer, b".")
         if self.is_alive():
             self.join(1.0)
         for child in list(self._tails):
-            self.last_lines(child)
+            self.last_lines(child)  # of those that are not buried: there are none, if all went well
         self._selector.close()
         os.close(self._stirred)
         os.close(self._stirrer)

@@ -187,9 +187,17 @@ class Storekeeper(threading.Thread):
             on_cancelled=self._crew.cancel,
             on_lost=self._lose_lease,
             on_renewed=self._on_renewed,
+            on_dismissed=self._be_dismissed,
+            report=self._crew.report,
         )
         self._beater.run_once()
         self._beater.start()
+
+    def _be_dismissed(self) -> None:
+        if not self.is_told_to_leave:
+            log.info("worker %s was asked to stop", self.worker)
+            self.is_told_to_leave = True
+            self._on_news()
 
     def _lose_lease(self) -> None:
         log.error("worker %s has lost its lease: what runs is stopped, and it enlists anew", self.worker)
