@@ -32,6 +32,16 @@ def work(number: int, ms: float) -> int:
 
 
 @app.task
+def brief(ms: float) -> None:
+    """Work for so long, and write down start and end for the checker."""
+    job = current_job()
+    who = f"{job.id} {job.token} {os.getpid()} {os.getppid()}"
+    write_down(f"run {time.time():.6f} start {who}")
+    time.sleep(ms / 1000)
+    write_down(f"run {time.time():.6f} end {who}")
+
+
+@app.task
 async def anote(number: int) -> int:
     await asyncio.sleep(0.001)
     write_down(f"anote {number}")

@@ -12,8 +12,8 @@ connection broke inside the step) repeats it: `push` is idempotent by job id (I3
 `claim` whose answer was lost is a claim of a worker that never acts on it: its lease brings the jobs back.
 
 **Tokens.** A claim's token is made of the job's delivery number and a random part. It is compared for equality, is
-never issued twice, not even for two jobs of one batch, and is void as soon as the job leaves `running`. A write with a void token changes nothing and
-comes back as `Lost` (I8-I10).
+never issued twice, not even for two jobs of one batch, and is void as soon as the job leaves `running`. A write with a
+void token changes nothing and comes back as `Lost` (I8-I10).
 
 **Leases.** A worker enlists, then beats. `claim` refuses, in the same step, a worker whose lease has ended. `rescue`
 takes the jobs of workers whose lease has ended, lands each as crashed, and marks the worker dead for ever, so that

@@ -22,7 +22,6 @@ from holdfast.model.worker import ChildReport, WorkerReport
 from holdfast.worker.hand import Hand
 from holdfast.worker.messages import Answer, Ask, Slot
 
-
 _SHOWN: Final = 100
 """How many running jobs of one child a report names."""
 
