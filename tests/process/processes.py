@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
@@ -19,23 +19,26 @@ class Workers:
         self.url = f"sqlite:///{folder}/jobs.db"
         self.diary = folder / "diary"
         self.started: list[subprocess.Popen[str]] = []
-        self._environment = {
+        self.environment = {
             **os.environ,
             "HOLDFAST_URL": self.url,
             "DIARY": str(self.diary),
             "PYTHONPATH": os.pathsep.join(filter(None, (str(Path.cwd()), os.environ.get("PYTHONPATH")))),
         }
 
-    def start(self, *options: str, target: str = "tests.process.tasks:app") -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "holdfast", "worker", target, *options]
+    def start(
+        self, *options: str, target: str = "tests.process.tasks:app", faults: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
+        module = ["tests.process.faults", *faults, "--"] if faults else ["holdfast"]
+        command = [sys.executable, "-m", *module, "worker", target, *options]
         with (self.folder / "output").open("a") as output:
-            process = subprocess.Popen(command, env=self._environment, stdout=output, stderr=output, text=True)
+            process = subprocess.Popen(command, env=self.environment, stdout=output, stderr=output, text=True)
         self.started.append(process)
         return process
 
     def burst(self, *options: str, target: str = "tests.process.tasks:app") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "holdfast", "worker", target, "--burst", *options]
-        return subprocess.run(command, env=self._environment, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
 
     def lines(self, word: str) -> list[str]:
         if not self.diary.exists():
