@@ -66,6 +66,7 @@ def test_json_is_one_document_about_the_start(store: Shop) -> None:
         "tasks": ["shop.add", "shop.fail", "shop.give", "shop.other.fail", "shop.send"],
         "queues": [],
         "processes": 1,
+        "threads": 0,
         "is_signed": False,
     }
 

@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.errors import LeaseLost
 from holdfast.model.verdict import CRASHED, done
-from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.model.worker import Beat, ChildReport, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
 from tests.support.clock import VirtualClock
@@ -217,3 +217,37 @@ def test_a_moment_passed_in_decides_about_leases_too(store: Store, clock: Virtua
     assert store.beat(worker, clock.in_s(9)).is_alive
     assert store.rescue(clock.in_s(19)) == []
     assert [dead.worker for dead in store.rescue(clock.in_s(19.000_001))] == [worker]
+
+
+def test_a_worker_that_is_asked_to_stop_learns_of_it_with_its_next_beat(store: Store) -> None:
+    asked, other = enlisted(store), enlisted(store)
+    assert store.operator.dismiss([asked, asked, "nobody"]) == [asked]
+    assert store.beat(asked) == Beat(is_alive=True, must_leave=True)
+    assert store.beat(other) == Beat(is_alive=True)
+    assert {worker.id: worker.is_leaving for worker in store.inspector.workers()} == {asked: True, other: False}
+
+
+def test_a_worker_whose_lease_has_ended_cannot_be_asked_anything(store: Store, clock: VirtualClock) -> None:
+    worker = enlisted(store, lease_s=10)
+    clock.advance(11)
+    assert store.operator.dismiss([worker]) == []
+
+
+def test_a_worker_that_is_asked_to_stop_still_claims_and_settles(store: Store) -> None:
+    """Stopping in order is the worker's own doing: nothing is taken from it."""
+    worker = enlisted(store)
+    job_id = pushed(store)
+    store.operator.dismiss([worker])
+    claim = claimed(store, worker)
+    assert store.settle([done(claim)]) == []
+    assert state(store, job_id) == "succeeded"
+
+
+def test_what_a_worker_says_of_itself_is_shown_until_it_says_more(store: Store) -> None:
+    worker = enlisted(store)
+    first = WorkerReport((ChildReport(7, 2**20, 12, ("job-1",)),))
+    store.beat(worker, report=first)
+    store.beat(worker)
+    assert store.inspector.workers()[0].report == first
+    store.beat(worker, report=WorkerReport())
+    assert store.inspector.workers()[0].report == WorkerReport()

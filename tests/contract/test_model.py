@@ -150,7 +150,9 @@ class Stores(RuleBasedStateMachine):
             self._beat(worker)
         self.clock.advance(by)
 
-    @rule(event=st.sampled_from(("silence", "beat", "enlist again", "leave", "rescue", "tidy")), which=numbers)
+    @rule(
+        event=st.sampled_from(("silence", "beat", "enlist again", "leave", "dismiss", "rescue", "tidy")), which=numbers
+    )
     def live_and_die(self, event: str, which: int) -> None:
         worker = self._worker(which)
         if event == "silence":
@@ -161,6 +163,8 @@ class Stores(RuleBasedStateMachine):
             self._same(self._ask(lambda at, _: at.enlist(WorkerRecord(worker, "host", 1))))
         elif event == "leave":
             self._same(self._ask(lambda at, _: at.leave(worker)))
+        elif event == "dismiss":
+            self._same(self._ask(lambda at, _: at.dismiss([worker]), lambda at, _: at.operator.dismiss([worker])))
         elif event == "rescue":
             self._rescue()
         else:
@@ -261,7 +265,7 @@ class Stores(RuleBasedStateMachine):
     def _beat(self, worker: str) -> None:
         answers: dict[str, Beat] = self._ask(lambda at, _: at.beat(worker))
         asked = {kind: sorted(answer.cancelled) for kind, answer in answers.items()}
-        self._same({kind: answer.is_alive for kind, answer in answers.items()})
+        self._same({kind: (answer.is_alive, answer.must_leave) for kind, answer in answers.items()})
         for kind in self.stores:
             assert asked[kind] == sorted(self.tokens[token][kind] for token in asked["model"]), kind
 

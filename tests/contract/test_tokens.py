@@ -41,12 +41,12 @@ def test_no_token_is_issued_twice(store: Store) -> None:
     tokens: list[str] = []
     for _ in range(10):
         claims = store.claim(worker, ["default"], 2)
-        tokens += [f"{claim.id}:{claim.token}" for claim in claims]
+        tokens += [claim.token for claim in claims]
         store.settle([failed(claim) for claim in claims])
         store.operator.retry(["a", "b"])
     store.operator.delete(["a", "b"])
     store.push([job(id="a"), job(id="b")])
-    tokens += [f"{claim.id}:{claim.token}" for claim in store.claim(worker, ["default"], 2)]
+    tokens += [claim.token for claim in store.claim(worker, ["default"], 2)]
     assert len(tokens) == len(set(tokens)) == 22
 
 
@@ -57,7 +57,7 @@ def test_a_token_begins_with_the_number_of_the_delivery(store: Store) -> None:
     for number in (1, 2, 3):
         claim = claimed(store, worker)
         count, _, nonce = claim.token.partition("-")
-        assert (count, len(nonce)) == (str(number), 16)
+        assert (count, len(nonce) >= 16) == (str(number), True)
         store.settle([released(claim)])
 
 

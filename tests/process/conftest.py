@@ -1,62 +1,12 @@
-"""Real workers: started by the tests, watched through their diary and the store, stopped by pid."""
+"""A folder, a store and workers for each test; whatever it started is ended."""
 
-import contextlib
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.process.processes import Workers
 from tests.process.tasks import app
-
-
-class Workers:
-    """Starts worker processes on one store, and ends them all."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.url = f"sqlite:///{folder}/jobs.db"
-        self.diary = folder / "diary"
-        self.started: list[subprocess.Popen[str]] = []
-        self._environment = {
-            **os.environ,
-            "HOLDFAST_URL": self.url,
-            "DIARY": str(self.diary),
-            "PYTHONPATH": str(Path.cwd()),
-        }
-
-    def start(self, *options: str, target: str = "tests.process.tasks:app") -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "holdfast", "worker", target, *options]
-        with (self.folder / "output").open("a") as output:
-            process = subprocess.Popen(command, env=self._environment, stdout=output, stderr=output, text=True)
-        self.started.append(process)
-        return process
-
-    def burst(self, *options: str, target: str = "tests.process.tasks:app") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "holdfast", "worker", target, "--burst", *options]
-        return subprocess.run(command, env=self._environment, capture_output=True, text=True, timeout=60, check=False)
-
-    def lines(self, word: str) -> list[str]:
-        if not self.diary.exists():
-            return []
-        return [line for line in self.diary.read_text().splitlines() if line.split(" ")[0] == word]
-
-    @property
-    def output(self) -> str:
-        return (self.folder / "output").read_text()
-
-    def end(self) -> None:
-        for process in self.started:
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGCONT)
-                process.kill()
-            process.wait(10)
 
 
 @pytest.fixture
@@ -67,24 +17,3 @@ def workers(tmp_path: Path) -> Iterator[Workers]:
             yield crew
     finally:
         crew.end()
-
-
-def until(is_so: Callable[[], object], what: str, deadline_s: float = 20.0) -> None:
-    """Wait for something that another process does, with a deadline."""
-    deadline = time.monotonic() + deadline_s
-    while not is_so():
-        assert time.monotonic() < deadline, f"never happened: {what}"
-        threading.Event().wait(0.01)
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def is_running(pid: int) -> bool:
-    """Tell whether a process still runs. One that is dead and not yet reaped does not."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"

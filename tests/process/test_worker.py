@@ -7,7 +7,7 @@ import time
 import pytest
 
 from holdfast.errors import JobCancelled, JobFailed
-from tests.process.conftest import Workers, children_of, is_running, until
+from tests.process.processes import Workers, children_of, is_running, until
 from tests.process.tasks import (
     anote,
     app,

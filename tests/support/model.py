@@ -206,7 +206,13 @@ class Model:
             return Beat(is_alive=False)
         self.workers[worker].beaten_us = self._clock()
         asked = [job.token for job in self._held(worker) if job.shown.cancel_asked and job.token]
-        return Beat(is_alive=True, cancelled=tuple(asked))
+        return Beat(is_alive=True, cancelled=tuple(asked), must_leave=self.workers[worker].record.is_leaving)
+
+    def dismiss(self, workers: list[str]) -> list[str]:
+        live = [worker for worker in dict.fromkeys(workers) if self._is_live(worker)]
+        for worker in live:
+            self.workers[worker].record = changed(self.workers[worker].record, is_leaving=True)
+        return live
 
     def leave(self, worker: str) -> None:
         if worker in self.workers:

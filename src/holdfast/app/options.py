@@ -9,7 +9,7 @@ earlier. What is checked is kept as a plain mapping of ready values, so that joi
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from holdfast.errors import InvalidInput, UnknownOption
 from holdfast.policy.moments import SECOND, duration_us, moment_us
@@ -43,6 +43,7 @@ class DefaultOptions(SharedOptions, total=False):
 
     retry_on: Errors
     give_up_on: Errors
+    slot: Literal["main", "thread"]
 
 
 class CallOptions(SharedOptions, total=False):
@@ -76,7 +77,7 @@ def check_task_options(given: Mapping[str, object]) -> Checked:
 
 def check_call_options(given: Mapping[str, object]) -> Checked:
     """Check the options of `using`."""
-    for name in ("name", "aliases", "retry_on", "give_up_on"):
+    for name in _OF_THE_TASK:
         if name in given:
             raise UnknownOption(f"{name!r} belongs to the task, not to one call of it; give it to @app.task(…)")
     return _checked(given, _CALL, "using()")
@@ -176,6 +177,12 @@ def _aliases(value: object) -> dict[str, object]:
     return {"aliases": tuple(check_task(name) for name in value)}
 
 
+def _slot(value: object) -> dict[str, object]:
+    if value not in ("main", "thread"):
+        raise InvalidInput(f"expected slot to be 'main' (one at a time) or 'thread' (beside others), got: {value!r}")
+    return {"slot": value}
+
+
 _Check = Callable[[object], dict[str, object]]
 _CHECKS: Final[dict[str, _Check]] = {
     "queue": lambda value: {"queue": check_queue(value)},
@@ -197,7 +204,9 @@ _CHECKS: Final[dict[str, _Check]] = {
     "aliases": _aliases,
     "retry_on": _errors("retry_on"),
     "give_up_on": _errors("give_up_on"),
+    "slot": _slot,
 }
+_OF_THE_TASK: Final = ("name", "aliases", "retry_on", "give_up_on", "slot")
 _DEFAULTS: Final = frozenset(_CHECKS) - {"id", "name", "aliases", "delay", "at"}
 _TASK: Final = frozenset(_CHECKS) - {"id"}
-_CALL: Final = frozenset(_CHECKS) - {"name", "aliases", "retry_on", "give_up_on"}
+_CALL: Final = frozenset(_CHECKS) - frozenset(_OF_THE_TASK)

@@ -126,6 +126,7 @@ class Task(Generic[P, R]):
             retry=policy_of(rules),
             timeout_us=rules.get("timeout", TIMEOUT_US),
             aliases=rules.get("aliases", ()),
+            slot=rules.get("slot"),
         )
 
     def names_under(self, prefix: str | None) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holdfast.cli.output import as_json, visible
+from holdfast.cli.output import as_json
 from holdfast.errors import HoldfastError
 from holdfast.model.job import JobRecord
+from holdfast.run.evidence import visible
 from holdfast.wire.codec import Codec
 from holdfast.wire.envelope import open_envelope
 from holdfast.wire.payload import unpack

@@ -9,10 +9,11 @@ from holdfast.cli.checks_file import check_file
 from holdfast.cli.checks_host import check_app, check_python, check_secret
 from holdfast.cli.checks_store import check_store
 from holdfast.cli.finding import Finding
-from holdfast.cli.output import print_json, visible
+from holdfast.cli.output import print_json
 from holdfast.cli.shared import given, is_json, shared
 from holdfast.cli.source import check_there, file_of, opened, source
 from holdfast.errors import HoldfastError
+from holdfast.run.evidence import visible
 
 _STYLES = {"ok": "green", "warn": "yellow", "FAIL": "red"}
 

@@ -18,9 +18,9 @@ from typing import IO, Any
 
 import click
 
-from holdfast.cli.output import visible
 from holdfast.cli.shared import is_debug
 from holdfast.errors import HoldfastError
+from holdfast.run.evidence import visible
 
 
 class Complaint(click.ClickException):

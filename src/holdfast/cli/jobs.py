@@ -6,13 +6,14 @@ import click
 
 from holdfast.cli.documents import job_document
 from holdfast.cli.grid import Row, grid
-from holdfast.cli.output import cell, console, plural, print_json, visible
+from holdfast.cli.output import cell, console, plural, print_json
 from holdfast.cli.picking import Wanted, filters, get_job
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
 from holdfast.cli.times import relative
 from holdfast.model.job import JobRecord
 from holdfast.policy.moments import SECOND
+from holdfast.run.evidence import visible
 
 
 @click.command()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from holdfast.run.evidence import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -43,11 +45,6 @@ def as_json(document: object, indent: int | None = None) -> str:
 def say(text: str) -> None:
     """Print one line for a person."""
     click.echo(visible(text))
-
-
-def visible(text: str) -> str:
-    """Give the text with everything but printable characters, spaces and line ends spelt out."""
-    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
 
 def console(*, stderr: bool = False) -> "Console":

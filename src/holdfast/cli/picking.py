@@ -6,13 +6,13 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 
-from holdfast.cli.output import visible
 from holdfast.cli.times import DURATION
 from holdfast.errors import JobNotFound
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
 from holdfast.model.states import STATES, State
 from holdfast.policy.moments import duration_us
+from holdfast.run.evidence import visible
 from holdfast.store.protocol import Store
 
 CHUNK: Final = 500

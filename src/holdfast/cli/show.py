@@ -4,7 +4,7 @@ import click
 
 from holdfast.cli.contents import Arguments, arguments_of
 from holdfast.cli.documents import job_document, run_document
-from holdfast.cli.output import cell, console, print_json, table, visible
+from holdfast.cli.output import cell, console, print_json, table
 from holdfast.cli.picking import get_job
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
@@ -14,6 +14,7 @@ from holdfast.errors import HoldfastError
 from holdfast.model.job import JobRecord
 from holdfast.model.run import Run
 from holdfast.policy.moments import SECOND
+from holdfast.run.evidence import visible
 from holdfast.wire.keyring import KeyRing
 from holdfast.wire.seal import check_job
 

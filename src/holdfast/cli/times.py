@@ -11,6 +11,8 @@ from holdfast.policy.moments import SECOND, as_datetime
 _FORM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)?")
 _UNIT_S: Final = {None: 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LONGEST_S: Final = 100 * 366 * 86_400
+_SIZE_FORM: Final = re.compile(r"(\d+(?:\.\d+)?)(K|M|G)(?:I?B)?")
+_UNIT_BYTES: Final = {"K": 2**10, "M": 2**20, "G": 2**30}
 _KNOWN: Final = "90 (seconds), 30s, 5m, 1h or 2d"
 _STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"))
 
@@ -56,7 +58,20 @@ class _Moment(_ParamType):
         return moment
 
 
+class _Size(_ParamType):
+    """Bytes, as an integer."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = _SIZE_FORM.fullmatch(str(value).strip().upper())
+        if match is None:
+            self.fail(f"expected a size like 500M, 2G or 100000K, got: {value!r}", param, ctx)
+        return int(float(match[1]) * _UNIT_BYTES[match[2]])
+
+
 DURATION: Final = _Duration()
+SIZE: Final = _Size()
 MOMENT: Final = _Moment()
 
 

@@ -5,10 +5,10 @@ import os
 import click
 import msgspec
 
-from holdfast.cli.output import visible
 from holdfast.cli.shared import given
 from holdfast.cli.source import app_target, load
 from holdfast.errors import HoldfastError
+from holdfast.run.evidence import visible
 from holdfast.wire.codec import Codec
 from holdfast.wire.keyring import KeyRing
 

@@ -1,7 +1,6 @@
 """`holdfast worker`: run the jobs of an app until told to stop."""
 
-import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,11 +8,12 @@ from holdfast.cli.output import console, plural, print_json
 from holdfast.cli.served import SERVED, serve
 from holdfast.cli.shared import given, is_json, shared
 from holdfast.cli.source import app_target
-from holdfast.cli.times import DURATION
+from holdfast.cli.times import DURATION, SIZE
 from holdfast.errors import DeclarationError, HoldfastError, InvalidInput
 
 if TYPE_CHECKING:
     from holdfast.worker.command import WorkerStart
+    from holdfast.worker.plan import Plan
 
 _TRACEBACK = "\n\nTraceback"
 _LEVELS = ("debug", "info", "warning", "error")
@@ -25,9 +25,14 @@ _LEVELS = ("debug", "info", "warning", "error")
 @click.option(
     "--processes", "-p", type=click.IntRange(1), default=1, show_default=True, help="Processes that run jobs."
 )
+@click.option("--threads", type=click.IntRange(0), default=0, show_default=True, help="Sync jobs at once, each.")
 @click.option("--coroutines", type=click.IntRange(1), default=100, show_default=True, help="Async jobs at once, each.")
 @click.option("--lease", type=DURATION, default="10s", show_default=True, help="How long its silence is believed.")
 @click.option("--grace", type=DURATION, default="25s", show_default=True, help="How long running jobs may end in.")
+@click.option("--max-runs", type=click.IntRange(1), metavar="N", help="Replace a process after so many jobs.")
+@click.option("--max-rss", type=SIZE, metavar="SIZE", help="Replace a process that has grown beyond this, e.g. 500M.")
+@click.option("--max-age", type=DURATION, help="Replace a process that is older than this.")
+@click.option("--reload", "reloads", is_flag=True, help="Replace the processes when source files change.")
 @click.option("--burst", is_flag=True, help="End when nothing is left to do.")
 @click.option(
     "--log-level",
@@ -36,22 +41,14 @@ _LEVELS = ("debug", "info", "warning", "error")
     show_default=True,
     help="The least important messages to log, on standard error.",
 )
+@click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
 @shared
 @click.pass_context
-def worker(
-    ctx: click.Context,
-    target: str | None,
-    queues: str | None,
-    processes: int,
-    coroutines: int,
-    lease: float,
-    grace: float,
-    burst: bool,
-    log_level: str,
-) -> None:
+def worker(ctx: click.Context, /, target: str | None, queues: str | None, **options: Any) -> None:
     """Run the jobs of an app.
 
-    SIGTERM or Ctrl-C lets running jobs end (up to --grace), a second one hands them back at once.
+    SIGTERM or Ctrl-C lets running jobs end (up to --grace), a second one hands them back at once. SIGUSR1 prints all
+    stacks, SIGTTIN and SIGTTOU add and remove a process.
     Exit codes: 0 stopped in order, 1 could not start, 3 running jobs were handed back.
 
     \b
@@ -60,22 +57,42 @@ def worker(
       holdfast worker shop.tasks:app --queues mail,default --burst
     """
     from holdfast.worker.command import run_worker  # loads the supervisor
+    from holdfast.worker.logs import set_up_logs
 
     app = target or app_target()
     if app is None:
         raise InvalidInput("no app was named: give MODULE:APP, e.g. shop.tasks:app, or set HOLDFAST_APP")
-    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s")
     settings = {name: value for name in ("url", "namespace") if (value := given(name))}
+    plan = _plan(serve(app, settings), _names(queues), options)
+    set_up_logs(plan.log_level, is_json=plan.logs_json)
     try:
-        code = run_worker(
-            serve(app, settings), processes=processes, coroutines=coroutines, queues=_names(queues), burst=burst,
-            lease_s=lease, grace_s=grace, log_level=log_level.upper(), announce=_announce,
-        )  # fmt: skip
+        code = run_worker(plan, _announce)
     except HoldfastError as error:
         if _TRACEBACK not in str(error):
             raise
         raise _in_short(error, app) from error
     ctx.exit(code)
+
+
+def _plan(target: str, queues: list[str] | None, options: dict[str, Any]) -> "Plan":
+    from holdfast.worker.plan import Plan  # loads msgspec
+
+    return Plan(
+        target,
+        processes=options["processes"],
+        threads=options["threads"],
+        coroutines=options["coroutines"],
+        queues=tuple(queues or ()),
+        is_burst=options["burst"],
+        lease_s=options["lease"],
+        grace_s=options["grace"],
+        max_runs=options["max_runs"] or 0,
+        max_rss_bytes=options["max_rss"] or 0,
+        max_age_s=options["max_age"] or 0.0,
+        reloads=options["reloads"],
+        log_level=options["log_level"].upper(),
+        logs_json=options["log_json"],
+    )
 
 
 def _names(queues: str | None) -> list[str] | None:
@@ -123,5 +140,6 @@ def _document(start: "WorkerStart") -> dict[str, object]:
         "tasks": list(start.tasks),
         "queues": list(start.queues),
         "processes": start.processes,
+        "threads": start.threads,
         "is_signed": start.is_signed,
     }

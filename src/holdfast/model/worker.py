@@ -3,6 +3,21 @@
 import msgspec
 
 
+class ChildReport(msgspec.Struct, frozen=True):
+    """One process of a worker: how much memory it has in use, how many runs it has ended, which jobs it runs now."""
+
+    pid: int
+    rss_bytes: int
+    runs: int
+    running: tuple[str, ...] = ()
+
+
+class WorkerReport(msgspec.Struct, frozen=True):
+    """What a worker says of itself with its beats. For people to look at: nothing is decided by it."""
+
+    children: tuple[ChildReport, ...] = ()
+
+
 class WorkerRecord(msgspec.Struct, frozen=True):
     """One worker. `id` is new for every start: once rescued it is dead for ever.
 
@@ -16,13 +31,20 @@ class WorkerRecord(msgspec.Struct, frozen=True):
     queues: tuple[str, ...] = ()
     lease_us: int = 10_000_000
     started_us: int = 0
+    is_leaving: bool = False
+    """Whether someone has asked it to stop."""
+    report: WorkerReport | None = None
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """The answer to a beat: whether the lease lives on, and the tokens of running jobs that someone cancelled."""
+    """The answer to a beat: whether the lease lives on, and what people want of the worker.
+
+    `cancelled` are the tokens of running jobs to be stopped; `must_leave`: the worker itself is to stop, in order.
+    """
 
     is_alive: bool
     cancelled: tuple[str, ...] = ()
+    must_leave: bool = False
 
 
 class Rescued(msgspec.Struct, frozen=True):

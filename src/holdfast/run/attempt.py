@@ -41,7 +41,7 @@ from holdfast.run.context import RunningJob, enter
 from holdfast.run.judge import Rules, failed, judge
 from holdfast.run.overrides import retry_policy, timeout_us
 from holdfast.run.spec import TaskSpec
-from holdfast.run.timeouts import alimit, limit
+from holdfast.run.timeouts import Limit, alimit, limit
 from holdfast.wire.envelope import Envelope
 from holdfast.wire.payload import pack_value, unpack
 from holdfast.wire.seal import check_job, close_result
@@ -69,6 +69,7 @@ class _Ended(Exception):
 def run_attempt(claim: Claim, bench: Bench) -> Verdict:
     """Carry out one claim in this thread. An async task gets an event loop for itself."""
     began = time.perf_counter()
+    bench.on_start(claim)
     try:
         verdict = _run(prepare(claim, bench))
     except _Ended as ended:
@@ -79,6 +80,7 @@ def run_attempt(claim: Claim, bench: Bench) -> Verdict:
 async def arun_attempt(claim: Claim, bench: Bench) -> Verdict:
     """Carry out one claim on the running event loop. A sync task is moved to a thread, off the loop."""
     began = time.perf_counter()
+    bench.on_start(claim)
     try:
         verdict = await _arun(prepare(claim, bench))
     except _Ended as ended:
@@ -154,7 +156,7 @@ def _find(claim: Claim, envelope: Envelope, bench: Bench) -> TaskSpec:
 
 def _rule(claim: Claim, spec: TaskSpec, envelope: Envelope) -> RetryPolicy:
     try:
-        return retry_policy(spec, envelope)
+        return retry_policy(spec.retry, envelope)
     except DecodingFailed as error:
         raise _Ended(failed(claim, BAD_PAYLOAD, error)) from error
 
@@ -178,26 +180,29 @@ def _fit(
 
 
 def _call(attempt: Attempt) -> object:
-    _enter(attempt)
-    with limit(_seconds(attempt.timeout_us)):
+    with limit(_seconds(attempt.timeout_us)) as time_limit:
+        _enter(attempt, time_limit)
         return attempt.spec.function(*attempt.args, **attempt.kwargs)
 
 
 async def _acall(attempt: Attempt) -> object:
-    _enter(attempt)
-    async with alimit(_seconds(attempt.timeout_us)):
+    async with alimit(_seconds(attempt.timeout_us)) as time_limit:
+        _enter(attempt, time_limit)
         return await attempt.spec.function(*attempt.args, **attempt.kwargs)
 
 
-def _enter(attempt: Attempt) -> None:
+def _enter(attempt: Attempt, time_limit: Limit) -> None:
     bench = attempt.bench
+    token = attempt.claim.token
+    bench.on_limit(token, time_limit.seconds_left())
     enter(
         RunningJob(
             attempt.claim,
             attempt.spec.name,
-            timeout_us=attempt.timeout_us,
+            time_limit=time_limit,
             report=bench.report,
             is_cancelled=bench.is_cancelled,
+            on_limit=bench.on_limit,
         )
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from holdfast.errors import StoreError
+from holdfast.model.worker import WorkerReport
 from holdfast.store.protocol import Store
 
 log = logging.getLogger("holdfast.run")
@@ -27,8 +28,8 @@ def _do_nothing(_seconds: float) -> None:
 class Beater:
     """Beats for one worker id.
 
-    `on_cancelled` gets the tokens of jobs to stop, `on_renewed` for how many seconds the lease can be relied on from now;
-    `on_lost` is called once.
+    `on_cancelled` gets the tokens of jobs to stop, `on_renewed` for how many seconds the lease can be relied on from now,
+    `on_dismissed` is called if the worker is to stop, `on_lost` once. `report` is what the worker says of itself.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class Beater:
         on_cancelled: Callable[[tuple[str, ...]], None],
         on_lost: Callable[[], None],
         on_renewed: Callable[[float], None] = _do_nothing,
+        on_dismissed: Callable[[], None] = lambda: None,
+        report: Callable[[], WorkerReport | None] = lambda: None,
     ) -> None:
         self._store = store
         self._worker = worker
@@ -47,6 +50,8 @@ class Beater:
         self._on_cancelled = on_cancelled
         self._on_lost = on_lost
         self._on_renewed = on_renewed
+        self._on_dismissed = on_dismissed
+        self._report = report
         self._stopped = threading.Event()
         self._renewed = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="holdfast-beats", daemon=True)
@@ -64,7 +69,7 @@ class Beater:
         """Beat once. Return whether the lease lives on, as far as can be known."""
         asked = time.monotonic()  # the lease counts from before the answer, not from after it
         try:
-            beat = self._store.beat(self._worker)
+            beat = self._store.beat(self._worker, report=self._report())
         except StoreError as error:
             log.warning("worker %s cannot renew its lease: %s", self._worker, error)
             return self._is_trusted()
@@ -73,6 +78,8 @@ class Beater:
             self._on_renewed(self._lease_s * _TRUSTED_SHARE - (time.monotonic() - asked))
         if beat.cancelled:
             self._on_cancelled(beat.cancelled)
+        if beat.must_leave:
+            self._on_dismissed()
         return beat.is_alive
 
     def _run(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from holdfast.model.claim import Progress
+from holdfast.model.claim import Claim, Progress
 from holdfast.run.context import CancelCheck, Reporter
 from holdfast.run.spec import Registry
 from holdfast.wire.codec import Codec
@@ -19,6 +19,14 @@ def _keep_quiet(_progress: Progress) -> None:
 
 def _never(_token: str) -> bool:
     return False
+
+
+def _no_start(_claim: Claim) -> None:
+    """Where nobody keeps account of starts."""
+
+
+def _no_limit(_token: str, _seconds: float | None) -> None:
+    """Where nobody stands by to kill."""
 
 
 def _wall_clock() -> int:
@@ -35,4 +43,8 @@ class Bench(msgspec.Struct, frozen=True):
     is_cancelled: CancelCheck = _never
     now_us: Callable[[], int] = _wall_clock
     chance: Callable[[], float] = random.random
+    on_start: Callable[[Claim], None] = _no_start
+    """Called before anything of a claim is looked at."""
+    on_limit: Callable[[str, float | None], None] = _no_limit
+    """Told, by token, in how many seconds a run is to end: before its first line, and whenever that changes."""
     stop_signals: tuple[type[BaseException], ...] = ()

@@ -5,14 +5,15 @@ starts with a copied context. What leaves it goes out through the two callables 
 here knows a store.
 """
 
-import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model.claim import Claim, Progress
+from holdfast.policy.moments import SECOND, duration_us
 from holdfast.run.evidence import storable
+from holdfast.run.timeouts import Limit
 
 if TYPE_CHECKING:
     import logging
@@ -33,21 +34,23 @@ class RunningJob:
     must be refused from a run that was given up can be fenced by `token`. `attempt` is 1 on the first run.
     """
 
-    __slots__ = ("_claim", "_is_cancelled", "_log", "_report", "_until", "task")
+    __slots__ = ("_claim", "_is_cancelled", "_limit", "_log", "_on_limit", "_report", "task")
 
     def __init__(
         self,
         claim: Claim,
         task: str,
         *,
-        timeout_us: int | None,
+        time_limit: Limit,
         report: Reporter,
         is_cancelled: CancelCheck,
+        on_limit: Callable[[str, float | None], None],
     ) -> None:
         self._claim = claim
         self._report = report
         self._is_cancelled = is_cancelled
-        self._until = None if timeout_us is None else time.monotonic() + timeout_us / 1_000_000
+        self._limit = time_limit
+        self._on_limit = on_limit
         self._log: logging.LoggerAdapter[logging.Logger] | None = None
         self.task = task
 
@@ -93,7 +96,12 @@ class RunningJob:
 
     def seconds_left(self) -> float | None:
         """Tell how long this run may still take, or None if it has no timeout."""
-        return None if self._until is None else max(0.0, self._until - time.monotonic())
+        return self._limit.seconds_left()
+
+    def extend(self, seconds: object) -> None:
+        """Give this run so much more time (seconds or a timedelta) than it was allowed so far."""
+        self._limit.extend(duration_us(seconds, "seconds") / SECOND)
+        self._on_limit(self.token, self._limit.seconds_left())
 
     def __repr__(self) -> str:
         return f"<RunningJob {self.id} of {self.task}, attempt {self.attempt}>"
@@ -111,6 +119,11 @@ def current_job() -> RunningJob:
             "Call it inside a task that a worker runs; a task called as a plain function has no job."
         )
     return job
+
+
+def running_job() -> RunningJob | None:
+    """Give the job that the calling code is a run of, None if it is of none."""
+    return _running.get(None)
 
 
 def enter(job: RunningJob) -> None:

@@ -52,6 +52,11 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")
 
 
+def visible(text: str) -> str:
+    """Spell out everything but printable characters, spaces and line ends: nothing in it can steer a terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+
+
 def _beyond_us(tb: TracebackType | None) -> TracebackType | None:
     """Skip the frames in which Holdfast led up to the task. If there are no others, show them: it is our bug."""
     own = tb

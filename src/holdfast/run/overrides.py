@@ -30,12 +30,12 @@ def timeout_us(spec: TaskSpec, envelope: Envelope) -> int | None:
     return None if given == NO_LIMIT_US else given
 
 
-def retry_policy(spec: TaskSpec, envelope: Envelope) -> RetryPolicy:
-    """Give the task's policy with what the call changed about it."""
+def retry_policy(policy: RetryPolicy, envelope: Envelope) -> RetryPolicy:
+    """Give a task's policy with what the call changed about it."""
     changes = _read(envelope.headers) if envelope.headers else {}
     if envelope.retries is not None:
         changes["retries"] = envelope.retries
-    return msgspec.structs.replace(spec.retry, **changes) if changes else spec.retry
+    return msgspec.structs.replace(policy, **changes) if changes else policy
 
 
 def retry_headers(

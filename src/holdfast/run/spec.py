@@ -28,6 +28,8 @@ class TaskSpec(msgspec.Struct, frozen=True):
     retry: RetryPolicy = RetryPolicy()
     timeout_us: int | None = TIMEOUT_US
     aliases: tuple[str, ...] = ()
+    slot: Literal["main", "thread"] | None = None
+    """Where a sync task asks to be run: one at a time in the main thread, or beside others. None: where it suits."""
 
 
 class Registry:

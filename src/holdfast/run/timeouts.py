@@ -14,65 +14,116 @@ disarming takes the lock under which the watching thread fires, and takes back a
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from types import FrameType
+from typing import TYPE_CHECKING, Self
 
 from holdfast.errors import TaskTimeout
 
+if TYPE_CHECKING:
+    import asyncio
 
-def limit(seconds: float | None) -> AbstractContextManager[None]:
+
+class Limit:
+    """How long a run may take; this one, as long as it likes. A context manager around the run."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._seconds = seconds
+        self._until = None if seconds is None else time.monotonic() + seconds
+
+    def seconds_left(self) -> float | None:
+        """Tell how long the run may still take, None for as long as it likes."""
+        return None if self._until is None else max(0.0, self._until - time.monotonic())
+
+    def extend(self, seconds: float) -> None:
+        """Give the run so much more time."""
+        if self._seconds is not None and self._until is not None:
+            self._seconds += seconds
+            self._until += seconds
+            self._rearm(self._until)
+
+    def _rearm(self, until: float) -> None:
+        """Let the alarm ring at that time instead."""
+
+    def _timeout(self) -> str:
+        return f"the task ran longer than its timeout of {self._seconds:g} s; give it a longer one, or split its work"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, _error: BaseException | None, _tb: object) -> None:
+        """Disarm."""
+
+
+def limit(seconds: float | None) -> Limit:
     """Raise TaskTimeout in this block once it has taken so long. None: no limit."""
     if seconds is None:
-        return nullcontext()
+        return Limit()
     if threading.current_thread() is threading.main_thread():
         return _BySignal(seconds)
     return _ByWatch(seconds)
 
 
 @asynccontextmanager
-async def alimit(seconds: float | None) -> AsyncIterator[None]:
+async def alimit(seconds: float | None) -> AsyncIterator[Limit]:
     """Raise TaskTimeout at the await this block has reached once it has taken so long. None: no limit."""
     import asyncio  # loaded by whoever runs coroutines
 
     try:
         async with asyncio.timeout(seconds) as timer:
-            yield
+            time_limit = _ByTimer(seconds, timer, asyncio.get_running_loop())
+            yield time_limit
     except TimeoutError as error:
         if not timer.expired():
             raise  # the task's own
-        raise TaskTimeout(_message(seconds or 0)) from error
+        raise TaskTimeout(time_limit._timeout()) from error
 
 
-def _message(seconds: float) -> str:
-    return f"the task ran longer than its timeout of {seconds:g} s; give it a longer one, or split its work"
+class _ByTimer(Limit):
+    """The limit of a coroutine. May be extended from any thread."""
+
+    def __init__(self, seconds: float | None, timer: "asyncio.Timeout", loop: "asyncio.AbstractEventLoop") -> None:
+        super().__init__(seconds)
+        self._timer = timer
+        self._loop = loop
+
+    def _rearm(self, until: float) -> None:
+        self._loop.call_soon_threadsafe(self._timer.reschedule, self._loop.time() + until - time.monotonic())
 
 
-class _BySignal:
+class _BySignal(Limit):
     """The limit in the main thread. Puts back whatever handler and timer it found."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        super().__init__(seconds)
         self._is_armed = True
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         import signal
 
         self._began = time.monotonic()
         self._left, self._interval = signal.getitimer(signal.ITIMER_REAL)
         self._former = signal.getsignal(signal.SIGALRM)
         signal.signal(signal.SIGALRM, self._ring)
-        signal.setitimer(signal.ITIMER_REAL, max(self._seconds, 1e-6))
+        self._rearm(self._began + (self._seconds or 0))
+        return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, _error: BaseException | None, _tb: object) -> None:
         if self._is_armed:
             self._put_back()
+
+    def _rearm(self, until: float) -> None:
+        import signal
+
+        if self._is_armed:
+            signal.setitimer(signal.ITIMER_REAL, max(until - time.monotonic(), 1e-6))
 
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
         # It may ring on any line: in the task, inside __enter__, before the first line of __exit__. So whoever rings
         # puts everything back; nobody behind it can be relied on to.
         if self._is_armed:
             self._put_back()
-            raise TaskTimeout(_message(self._seconds))
+            raise TaskTimeout(self._timeout())
 
     def _put_back(self) -> None:
         import signal
@@ -85,16 +136,17 @@ class _BySignal:
             signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6), self._interval)
 
 
-class _ByWatch:
+class _ByWatch(Limit):
     """The limit in any other thread."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        super().__init__(seconds)
         self._watch = _Watch.of_this_process()
         self._guard = _Guard(threading.get_ident(), time.monotonic() + seconds)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self._watch.add(self._guard)
+        return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _tb: object) -> None:
         try:
@@ -107,7 +159,14 @@ class _ByWatch:
 
     def _explain(self, error: BaseException | None) -> None:
         if isinstance(error, TaskTimeout) and self._guard.has_fired and not error.args:
-            error.args = (_message(self._seconds),)  # the interpreter raised it as a bare class
+            error.args = (self._timeout(),)  # the interpreter raised it as a bare class
+
+    def _rearm(self, until: float) -> None:
+        # The guard is out of the watch's hands while its time changes: it cannot fire by the old one.
+        self._watch.drop(self._guard)
+        if not self._guard.has_fired:
+            self._guard.until = until
+            self._watch.add(self._guard)
 
 
 class _Guard:

@@ -12,8 +12,8 @@ connection broke inside the step) repeats it: `push` is idempotent by job id (I3
 `claim` whose answer was lost is a claim of a worker that never acts on it: its lease brings the jobs back.
 
 **Tokens.** A claim's token is made of the job's delivery number and a random part. It is compared for equality, is
-never issued twice, and is void as soon as the job leaves `running`. A write with a void token changes nothing and
-comes back as `Lost` (I8-I10).
+never issued twice, not even for two jobs of one batch, and is void as soon as the job leaves `running`. A write with a
+void token changes nothing and comes back as `Lost` (I8-I10).
 
 **Leases.** A worker enlists, then beats. `claim` refuses, in the same step, a worker whose lease has ended. `rescue`
 takes the jobs of workers whose lease has ended, lands each as crashed, and marks the worker dead for ever, so that
@@ -37,7 +37,7 @@ from holdfast.model.query import Query, StoreInfo, Tidied
 from holdfast.model.queue import QueuePolicy, QueueRecord
 from holdfast.model.run import Run
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 
 Clock = Callable[[], int]
 """Gives the present moment in microseconds since 1970."""
@@ -113,8 +113,11 @@ class Store(Protocol):
         """Begin a lease. An id can enlist once; a second time raises LeaseLost."""
         ...
 
-    def beat(self, worker: str, now_us: int | None = None) -> Beat:
-        """Renew the lease, and learn which running jobs were cancelled. Never brings an ended lease back."""
+    def beat(self, worker: str, now_us: int | None = None, report: WorkerReport | None = None) -> Beat:
+        """Renew the lease, and learn what people want of this worker. Never brings an ended lease back.
+
+        A report that is given is kept, for people to see, as long as the lease lives.
+        """
         ...
 
     def leave(self, worker: str, now_us: int | None = None) -> None:
@@ -185,6 +188,10 @@ class Operator(Protocol):
 
     def delete(self, ids: Iterable[str], now_us: int | None = None) -> list[str]:
         """Delete jobs that are not running, with their history."""
+        ...
+
+    def dismiss(self, workers: Iterable[str], now_us: int | None = None) -> list[str]:
+        """Ask workers to stop in order; each learns of it with its next beat. Return those that hold a live lease."""
         ...
 
 

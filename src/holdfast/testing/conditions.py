@@ -74,13 +74,13 @@ def _expires_after(job: Enqueued, span_us: int) -> bool:
 
 def _retries(options: Options) -> Condition:
     retries = options["retries"]
-    return Condition(f"retries={retries}", lambda job, spec: retry_policy(spec, job.envelope).retries == retries)
+    return Condition(f"retries={retries}", lambda job, spec: retry_policy(spec.retry, job.envelope).retries == retries)
 
 
 def _retry_cap(options: Options) -> Condition:
     cap_us = options["retry_cap"]
     return Condition(
-        f"retry_cap={_seconds(cap_us)}", lambda job, spec: retry_policy(spec, job.envelope).cap_us == cap_us
+        f"retry_cap={_seconds(cap_us)}", lambda job, spec: retry_policy(spec.retry, job.envelope).cap_us == cap_us
     )
 
 
@@ -89,7 +89,7 @@ def _retry_delay(options: Options) -> Condition:
     told = _seconds(first_us) if first_us is not None else f"[{', '.join(map(_seconds, table_us))}]"
 
     def holds(job: Enqueued, spec: TaskSpec) -> bool:
-        policy = retry_policy(spec, job.envelope)
+        policy = retry_policy(spec.retry, job.envelope)
         return policy.table_us == table_us and (bool(table_us) or policy.first_us == first_us)
 
     return Condition(f"retry_delay={told}", holds)

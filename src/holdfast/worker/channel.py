@@ -18,7 +18,7 @@ import msgspec
 
 from holdfast.worker.messages import Message
 
-LARGEST: Final = 60_000
+LARGEST: Final = 16_000
 _INLINE: Final = b"i"
 _IN_FILE: Final = b"f"
 _DESCRIPTOR_BYTES: Final = array.array("i").itemsize
@@ -49,17 +49,24 @@ class Channel:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def send(self, message: Message) -> None:
-        """Send one message, waiting for room. Raises ChannelClosed if nobody can receive it any more."""
+    def send(self, message: Message, *, is_blocking: bool = True) -> bool:
+        """Send one message. Return False if there is no room now and we may not wait.
+
+        Raises ChannelClosed if nobody can receive it any more.
+        """
         data = self._encoder.encode(message)
+        flags = 0 if is_blocking else socket.MSG_DONTWAIT
         try:
             with self._lock:
                 if len(data) <= LARGEST:
-                    self._socket.sendall(_INLINE + data)
+                    self._socket.send(_INLINE + data, flags)
                 else:
-                    self._send_file(data)
-        except (BrokenPipeError, ConnectionResetError, OSError) as error:
+                    self._send_file(data, flags)
+        except BlockingIOError:
+            return False
+        except OSError as error:
             raise ChannelClosed(str(error)) from error
+        return True
 
     def receive(self, *, is_blocking: bool = True) -> Message | None:
         """Receive one message; None if there is none now and we may not wait. Raises ChannelClosed at the end."""
@@ -78,12 +85,12 @@ class Channel:
     def close(self) -> None:
         self._socket.close()
 
-    def _send_file(self, data: bytes) -> None:
+    def _send_file(self, data: bytes, flags: int) -> None:
         fd = os.memfd_create("holdfast-packet", os.MFD_CLOEXEC)
         try:
             with open(fd, "wb", closefd=False) as file:
                 file.write(data)
-            socket.send_fds(self._socket, [_IN_FILE], [fd])
+            socket.send_fds(self._socket, [_IN_FILE], [fd], flags)
         finally:
             os.close(fd)
 

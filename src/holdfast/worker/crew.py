@@ -2,17 +2,28 @@
 
 Two threads meet here. The main thread watches the children and puts what they say into the inbox; the store thread takes
 it out, settles it, and gives the children new claims. Neither waits for the other while holding the lock.
+
+**How much to claim.** If all tasks run in one kind of slot, as many as there is room for. If there are several kinds, a
+claim's kind is known only when it is here. So the reach starts at one and doubles while everything finds a slot; a claim
+that finds none is handed back at once, the reach starts again, and its queue rests here until such a slot is free. So a
+long sync task does not hold up a queue of async ones, and nothing is hoarded that another worker could run.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 import msgspec
 
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.verdict import Verdict, released
+from holdfast.model.worker import ChildReport, WorkerReport
 from holdfast.worker.hand import Hand
-from holdfast.worker.messages import Answer, Ask
+from holdfast.worker.messages import Answer, Ask, Slot
+
+_SHOWN: Final = 100
+"""How many running jobs of one child a report names."""
 
 
 class Inbox(msgspec.Struct):
@@ -27,38 +38,92 @@ class Inbox(msgspec.Struct):
 
 
 class Crew:
-    """The children, and what they have said."""
+    """The children, and what they have said. `wake` wakes the store thread."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self.lock = threading.Lock()
         self.hands: list[Hand] = []
         self._inbox = Inbox()
         self._wake = wake
+        self._reach = 1
+        self._resting: dict[str, Slot] = {}
+
+    # --- claims -------------------------------------------------------------------------------------------
 
     def room(self) -> int:
+        """Tell how many claims to take now."""
         with self.lock:
-            return sum(hand.room() for hand in self.hands)
+            ready = [hand for hand in self.hands if hand.is_ready]
+            kinds: set[Slot] = set().union(*(hand.slots() for hand in ready))
+            room = sum(hand.room(kind) for hand in ready for kind in kinds)
+            return room if len(kinds) == 1 else min(room, self._reach)
+
+    def not_resting(self, queues: Iterable[str]) -> list[str]:
+        """Leave out the queues whose next job needs a slot that is not free."""
+        if not self._resting:
+            return list(queues)
+        with self.lock:
+            rested = [queue for queue, slot in self._resting.items() if any(hand.free(slot) for hand in self.hands)]
+            for queue in rested:
+                del self._resting[queue]
+            return [queue for queue in queues if queue not in self._resting]
 
     def give(self, claims: Sequence[Claim]) -> None:
-        """Share claims out, the emptiest child first. With no child ready, they go back to the store."""
-        left = list(claims)
+        """Share claims out, each to the child with the most room for it. What finds no slot goes back to the store."""
+        back: list[Claim] = []
         with self.lock:
-            ready = sorted((hand for hand in self.hands if hand.is_ready), key=lambda hand: len(hand.held))
-            for hand in ready:
-                room = hand.room()
-                hand.give(left[:room])
-                left = left[room:]
-            if ready and left:
-                # A child's estimate has changed since the claim. It takes these all the same: should they have to wait
-                # behind a long run, they are asked back.
-                ready[0].give(left)
-                left = []
-        if left:
-            self.post(verdicts=[released(claim) for claim in left])
+            ready = [hand for hand in self.hands if hand.is_ready]
+            if len(ready) == 1 and len(ready[0].slots()) == 1:
+                ready[0].give(claims)
+                return
+            shares: defaultdict[Hand, list[Claim]] = defaultdict(list)
+            taken: defaultdict[tuple[Hand, Slot], int] = defaultdict(int)
+            for claim in claims:
+                chosen = self._choose(claim, ready, taken)
+                if chosen is None:
+                    back.append(claim)
+                else:
+                    shares[chosen].append(claim)
+            for hand, share in shares.items():
+                hand.give(share)
+            self._learn(claims, back, ready)
+        if back:
+            self.post(verdicts=[released(claim) for claim in back])
+
+    def _choose(self, claim: Claim, ready: list[Hand], taken: defaultdict[tuple[Hand, Slot], int]) -> Hand | None:
+        best: Hand | None = None
+        most = 0
+        for hand in ready:
+            slot = hand.slot_of(claim)
+            free = hand.free(slot) - taken[hand, slot]
+            if free > most:
+                best, most = hand, free
+        if best is not None:
+            taken[best, best.slot_of(claim)] += 1
+        return best
+
+    def _learn(self, claims: Sequence[Claim], back: list[Claim], ready: list[Hand]) -> None:
+        if not back:
+            self._reach = min(self._reach * 2, 1024) if claims else self._reach
+            return
+        self._reach = 1
+        for claim in back:
+            if ready:
+                self._resting[claim.queue] = ready[0].slot_of(claim)
 
     def held(self) -> int:
         with self.lock:
-            return sum(len(hand.held) for hand in self.hands)
+            return sum(len(hand) for hand in self.hands)
+
+    def report(self) -> WorkerReport:
+        """Sum up the children, for people."""
+        with self.lock:
+            running = [(hand, [claim.id for _, claim in hand.running()]) for hand in self.hands]
+        return WorkerReport(
+            tuple(ChildReport(hand.pid, hand.rss_bytes(), hand.runs, tuple(ids[:_SHOWN])) for hand, ids in running)
+        )
+
+    # --- words --------------------------------------------------------------------------------------------
 
     def post(
         self,
@@ -86,8 +151,9 @@ class Crew:
             self._inbox.asks[:0] = inbox.asks
 
     def is_quiet(self) -> bool:
+        """Tell whether nothing is held and nothing was said that has yet to be dealt with."""
         with self.lock:
-            return not self._inbox and not any(hand.held for hand in self.hands)
+            return not self._inbox and not any(len(hand) for hand in self.hands)
 
     def cancel(self, tokens: Sequence[str]) -> None:
         with self.lock:

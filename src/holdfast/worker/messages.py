@@ -2,6 +2,7 @@
 
 | from       | message  | meaning                                                                  |
 |------------|----------|--------------------------------------------------------------------------|
+| supervisor | Begin    | be a child of this kind, for this app                                    |
 | child      | Hello    | the app is imported; these are its store, tasks and queues               |
 | child      | Sorry    | the app cannot be imported; this is why                                  |
 | supervisor | Work     | claims to run, each with its place in the ledger                         |
@@ -15,6 +16,8 @@
 | supervisor | Stop     | no more work will come; end when what is running has ended               |
 """
 
+from typing import Literal
+
 import msgspec
 
 from holdfast.model.claim import Claim, Progress
@@ -22,19 +25,32 @@ from holdfast.model.job import NewJob, Pushed
 from holdfast.model.queue import QueuePolicy
 from holdfast.model.verdict import Verdict
 
+Slot = Literal["main", "thread", "loop"]
+"""Where a task runs: one at a time in the child's main thread, in one of its threads, or on its event loop."""
+
 
 class TaskInfo(msgspec.Struct, frozen=True, array_like=True):
     """What a supervisor needs to know of a task that it never imports."""
 
     name: str
-    is_async: bool
-    timeout_us: int | None
+    slot: Slot
     retries: int
     first_us: int
     cap_us: int
     factor: float
     jitter: float
     table_us: tuple[int, ...]
+    gives_up_on_timeout: bool
+
+
+class Begin(msgspec.Struct, frozen=True, tag=True):
+    target: str
+    threads: int
+    coroutines: int
+    log_level: str
+    logs_json: bool
+    names_files: bool
+    """Whether to name the source files it has loaded."""
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
@@ -42,15 +58,20 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     namespace: str
     tier: str | None
     is_signed: bool
+    threads: int
+    """How many threads for tasks it has."""
     tasks: tuple[TaskInfo, ...]
     names: tuple[str, ...]
     """Every name this child answers to, aliases included."""
     queues: dict[str, QueuePolicy]
+    files: tuple[str, ...] = ()
+    """The source files it has loaded, if it was asked for them."""
 
 
 class Sorry(msgspec.Struct, frozen=True, tag=True):
     why: str
     traceback: str
+    files: tuple[str, ...] = ()
 
 
 class Work(msgspec.Struct, frozen=True, tag=True):
@@ -92,4 +113,4 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-Message = Hello | Sorry | Work | Ended | Handed | Told | Ask | Answer | TakeBack | Cancelled | Stop
+Message = Begin | Hello | Sorry | Work | Ended | Handed | Told | Ask | Answer | TakeBack | Cancelled | Stop

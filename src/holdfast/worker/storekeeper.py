@@ -1,11 +1,12 @@
-"""The store thread: the only one that touches the store. Settles, claims, beats, relays, looks after the house.
+"""The store thread: the only one that claims and settles. Relays what tasks enqueue, and looks after the house.
 
 One round (`tick`) is: take what the children have said, settle it and claim into the free slots in one transaction, send
 the claims out. Between rounds it sleeps in `store.wait`, which a push, a due time, a cancellation or a child's word ends.
 
-If the store cannot be reached, the round's inbox is put back and the round tried again with growing pauses: nothing said
-by a child is dropped. If the lease has ended, someone else has the jobs: the children are killed, so that nothing runs
-on unfenced, and the worker enlists under a new id.
+The lease is renewed by a thread of its own (`Beater`), so that a round which has to wait for the store's lock does not let
+it run out. If the store cannot be reached, the round's inbox is put back and the round tried again with growing pauses:
+nothing said by a child is dropped. If the lease has ended, or is about to, the main thread stops what runs; here the
+worker settles what it still may, leaves, and enlists under a new id, as soon as the store lets it.
 """
 
 import logging
@@ -16,12 +17,14 @@ from typing import Final
 
 from holdfast.errors import HoldfastError, LeaseLost, StoreError
 from holdfast.model.claim import Claim
+from holdfast.run.beater import Beater
 from holdfast.run.identity import new_worker
 from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
 from holdfast.worker.crew import Crew, Inbox
 from holdfast.worker.hand import Hand
 from holdfast.worker.messages import Answer, Ask
+from holdfast.worker.plan import Plan
 
 log = logging.getLogger("holdfast.worker")
 
@@ -37,39 +40,52 @@ class Storekeeper(threading.Thread):
         self,
         store: Store,
         crew: Crew,
+        plan: Plan,
         *,
         tasks: Sequence[str],
-        queues: Sequence[str],
-        lease_s: float,
-        on_lease_lost: Callable[[], None],
+        on_renewed: Callable[[float], None],
+        on_news: Callable[[], None],
     ) -> None:
         super().__init__(name="holdfast-store", daemon=True)
         self._store = store
         self._crew = crew
         self._tasks = tuple(tasks)
-        self._queues = tuple(queues)
-        self._lease_s = lease_s
-        self._on_lease_lost = on_lease_lost
+        self._queues = plan.queues
+        self._lease_s = plan.lease_s
+        self._on_renewed = on_renewed
+        self._on_news = on_news
+        self._is_burst = plan.is_burst
         self._rotation = Rotation(store, self._queues or None)
         self._is_claiming = True
+        self._needs_lease = False
         self._is_stopping = threading.Event()
         self._failures = 0
-        self._beat_at = self._rescue_at = self._tidy_at = 0.0
+        self._rescue_at = self._tidy_at = 0.0
         self.found_nothing = False
         """Whether the last claim found nothing although there was room."""
-        self.worker = ""
-        self.enlist()
+        self.is_told_to_leave = False
+        """Whether someone has asked this worker to stop, through the store."""
+        self._record = new_worker(self._tasks, self._queues, self._lease_s)
 
-    def enlist(self) -> None:
-        """Begin a lease under a new id."""
-        worker = new_worker(self._tasks, self._queues, self._lease_s)
-        self._store.enlist(worker)
-        self.worker = worker.id
+    @property
+    def worker(self) -> str:
+        """The id under which this worker is, or is about to be, enlisted."""
+        return self._record.id
 
     # --- called by the main thread ------------------------------------------------------------------------
 
+    def start(self) -> None:
+        """Begin the lease, then the work."""
+        self._enlist()
+        super().start()
+
     def stop_claiming(self) -> None:
         self._is_claiming = False
+        self._store.wake()
+
+    def order_new_lease(self) -> None:
+        """Give the lease up, and enlist anew. The children have been stopped."""
+        self._needs_lease = True
         self._store.wake()
 
     def finish(self) -> None:
@@ -92,15 +108,17 @@ class Storekeeper(threading.Thread):
 
     def tick(self) -> bool:
         """Do one round. Return whether anything happened."""
-        self._keep_house()
         self.found_nothing = False  # before the inbox is emptied: who sees it empty must not see an old answer
         inbox = self._crew.take()
         try:
+            if self._needs_lease:
+                self._begin_again(inbox)
             claims = self._exchange(inbox)
         except BaseException:
             self._crew.put_back(inbox)
             raise
         self._crew.give(claims)
+        self._keep_house()
         return bool(inbox or claims)
 
     def _exchange(self, inbox: Inbox) -> list[Claim]:
@@ -113,10 +131,10 @@ class Storekeeper(threading.Thread):
         room = self._crew.room() if self._is_claiming else 0
         if not inbox.verdicts and not room:
             return []
-        queues = self._rotation.turn() if room else []
+        queues = self._crew.not_resting(self._rotation.turn()) if room else []
         lost, claims = self._store.exchange(inbox.verdicts, self.worker, queues, room)
         for refused in lost:
-            log.warning("a verdict came too late and changed nothing: %s", refused.why)
+            log.warning("a verdict on job %s came too late and changed nothing: %s", refused.id, refused.why)
         self._rotation.saw(len(claims), room)
         self.found_nothing = bool(room) and not claims
         return claims
@@ -128,16 +146,8 @@ class Storekeeper(threading.Thread):
             answer = Answer(ask.number, error=f"{type(error).__name__}: {error}")
         self._crew.answer(hand, answer)
 
-    def _wants_more(self) -> bool:
-        return self._is_claiming and self._crew.room() > 0
-
-    # --- lease and upkeep ---------------------------------------------------------------------------------
-
     def _keep_house(self) -> None:
         now = time.monotonic()
-        if now >= self._beat_at:
-            self._beat_at = now + self._lease_s / 3
-            self._beat()
         if now >= self._rescue_at:
             self._rescue_at = now + RESCUE_S
             for rescued in self._store.rescue():
@@ -145,20 +155,14 @@ class Storekeeper(threading.Thread):
         if now >= self._tidy_at:
             self._tidy_at = now if self._store.tidy().is_more else now + TIDY_S
 
-    def _beat(self) -> None:
-        beat = self._store.beat(self.worker)
-        if beat.cancelled:
-            self._crew.cancel(beat.cancelled)
-        if not beat.is_alive:
-            log.error("worker %s has lost its lease: its children are stopped and it enlists anew", self.worker)
-            self._on_lease_lost()
-            self.enlist()
-
     def _rest(self) -> None:
-        due = min(self._beat_at, self._rescue_at, self._tidy_at)
-        queues: Sequence[str] | None = (self._queues or None) if self._wants_more() else ()
+        if self.found_nothing and self._is_burst:
+            self._on_news()
+        due = min(self._rescue_at, self._tidy_at)
+        wants_more = self._is_claiming and self._crew.room() > 0
+        queues: Sequence[str] | None = (self._queues or None) if wants_more else ()
         self._store.wait(queues, max(0.0, due - time.monotonic()))
-        self._beat_at = 0.0  # what woke us may be a cancellation, and only a beat tells
+        self._beater.run_once()  # what woke us may be a cancellation, and only a beat tells
 
     def _endure(self, error: StoreError) -> None:
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
@@ -168,6 +172,7 @@ class Storekeeper(threading.Thread):
         self._is_stopping.wait(pause_s)
 
     def _close(self) -> None:
+        self._beater.stop()
         try:
             inbox = self._crew.take()
             if inbox.verdicts:
@@ -175,3 +180,44 @@ class Storekeeper(threading.Thread):
             self._store.leave(self.worker)
         except (StoreError, LeaseLost) as error:
             log.error("could not end the lease in order; it will run out by itself: %s", error)
+
+    # --- the lease ----------------------------------------------------------------------------------------
+
+    def _enlist(self) -> None:
+        """Begin a lease, and keep it."""
+        self._store.enlist(self._record)
+        self._needs_lease = False
+        self._beater = Beater(
+            self._store,
+            self.worker,
+            self._lease_s,
+            on_cancelled=self._crew.cancel,
+            on_lost=self._lose_lease,
+            on_renewed=self._on_renewed,
+            on_dismissed=self._be_dismissed,
+            report=self._crew.report,
+        )
+        self._beater.run_once()
+        self._beater.start()
+
+    def _be_dismissed(self) -> None:
+        if not self.is_told_to_leave:
+            log.info("worker %s was asked to stop", self.worker)
+            self.is_told_to_leave = True
+            self._on_news()
+
+    def _lose_lease(self) -> None:
+        log.error("worker %s has lost its lease: what runs is stopped, and it enlists anew", self.worker)
+        self._on_renewed(0.0)  # the main thread stops the children, then asks for a new lease
+        self._on_news()
+
+    def _begin_again(self, inbox: Inbox) -> None:
+        """Settle under the old lease what it still covers, leave it for good, and enlist."""
+        self._beater.stop()
+        if inbox.verdicts:
+            self._store.settle(inbox.verdicts)
+            inbox.verdicts = []
+        self._store.leave(self.worker)
+        self._record = new_worker(self._tasks, self._queues, self._lease_s)  # an ended lease is dead for ever
+        self._enlist()
+        log.warning("enlisted anew as %s", self.worker)

@@ -1,5 +1,6 @@
 import logging
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,14 +8,20 @@ import pytest
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model.claim import Progress
 from holdfast.run.context import RunningJob, current_job
+from holdfast.run.timeouts import Limit
 from tests.unit.run.making import claim_of
 
 CLAIM = claim_of()
 
 
-def running(report: Any = print, timeout_us: int | None = None, cancelled: tuple[str, ...] = ()) -> RunningJob:
+def running(report: Any = print, seconds: float | None = None, cancelled: tuple[str, ...] = ()) -> RunningJob:
     return RunningJob(
-        CLAIM, "shop.send", timeout_us=timeout_us, report=report, is_cancelled=lambda token: token in cancelled
+        CLAIM,
+        "shop.send",
+        time_limit=Limit(seconds),
+        report=report,
+        is_cancelled=lambda token: token in cancelled,
+        on_limit=lambda _token, _seconds: None,
     )
 
 
@@ -60,12 +67,42 @@ def test_a_run_asks_about_itself_whether_to_stop() -> None:
 
 def test_the_time_left_counts_down_to_nothing() -> None:
     assert running().seconds_left() is None
-    assert running(timeout_us=0).seconds_left() == 0.0
-    job = running(timeout_us=60_000_000)
+    assert running(seconds=0).seconds_left() == 0.0
+    job = running(seconds=60)
     began = time.monotonic()
     left = job.seconds_left()
     assert left is not None
     assert 60 - (time.monotonic() - began) - 1 < left <= 60
+
+
+def test_more_time_can_be_asked_for_and_whoever_kills_is_told() -> None:
+    told: list[tuple[str, float | None]] = []
+    job = RunningJob(
+        CLAIM,
+        "shop.send",
+        time_limit=Limit(60),
+        report=print,
+        is_cancelled=lambda _: False,
+        on_limit=lambda token, seconds: told.append((token, seconds)),
+    )
+    job.extend(timedelta(seconds=30))
+    left = job.seconds_left()
+    assert left is not None
+    assert 80 < left <= 90
+    assert told[0][0] == CLAIM.token
+    assert 80 < (told[0][1] or 0) <= 90
+
+
+def test_a_run_without_a_limit_has_nothing_to_extend() -> None:
+    job = running()
+    job.extend(5)
+    assert job.seconds_left() is None
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), "more"])
+def test_a_senseless_extension_is_refused(seconds: Any) -> None:
+    with pytest.raises(InvalidInput, match="seconds"):
+        running(seconds=60).extend(seconds)
 
 
 def test_the_log_carries_the_run(caplog: pytest.LogCaptureFixture) -> None:

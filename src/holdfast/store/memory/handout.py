@@ -76,7 +76,7 @@ def _take(shelf: Shelf, entry: Entry, worker: str, nonce: str, now_us: int) -> C
     shelf.lift(entry)
     entry.deliveries += 1
     entry.worker = worker
-    entry.token = f"{entry.deliveries}-{nonce}"
+    entry.token = f"{entry.deliveries}-{nonce}{entry.seq:x}"
     entry.claimed_us = now_us
     entry.progress = entry.progress_note = None
     shelf.lay(entry, "running")

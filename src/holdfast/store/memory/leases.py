@@ -11,7 +11,7 @@ import threading
 from msgspec.structs import replace
 
 from holdfast.errors import LeaseLost
-from holdfast.model.worker import WorkerRecord
+from holdfast.model.worker import WorkerRecord, WorkerReport
 from holdfast.policy.moments import SECOND
 
 
@@ -61,13 +61,24 @@ class Leases:
             copy = self._open.setdefault(worker, Lease(lease.record, lease.beaten_us))
             copy.beaten_us = max(copy.beaten_us, lease.beaten_us)
 
-    def renew(self, worker: str, now_us: int) -> bool:
-        """Renew a live lease; never brings back one that has ended. Return whether there was one."""
+    def renew(self, worker: str, now_us: int, report: WorkerReport | None = None) -> WorkerRecord | None:
+        """Renew a live lease; never brings back one that has ended. Give its record, None if there was none."""
+        with self._lock:
+            lease = self._open.get(worker)
+            if lease is None or not lease.is_live(now_us):
+                return None
+            lease.beaten_us = now_us
+            if report is not None:
+                lease.record = replace(lease.record, report=report)
+            return lease.record
+
+    def dismiss(self, worker: str, now_us: int) -> bool:
+        """Note that the worker is to stop. Return whether it holds a live lease."""
         with self._lock:
             lease = self._open.get(worker)
             if lease is None or not lease.is_live(now_us):
                 return False
-            lease.beaten_us = now_us
+            lease.record = replace(lease.record, is_leaving=True)
             return True
 
     def end(self, worker: str) -> None:

@@ -1,4 +1,4 @@
-"""The door to what people do to jobs: cancel, retry, unpark, delete."""
+"""The door to what people do to jobs: cancel, retry, unpark, delete; and to workers: dismiss."""
 
 from collections.abc import Callable, Iterable
 
@@ -45,6 +45,11 @@ class MemoryOperator:
             return True
 
         return self._each(ids, act, now_us)
+
+    def dismiss(self, workers: Iterable[str], now_us: int | None = None) -> list[str]:
+        with self._rack.step():
+            moment = self._rack.moment(now_us)
+            return [worker for worker in dict.fromkeys(workers) if self._rack.roster.dismiss(worker, moment)]
 
     def _each(self, ids: Iterable[str], act: Act, now_us: int | None) -> list[str]:
         """Do it to each job in turn, each on its own shelf. Return the ids it took effect on."""

@@ -15,7 +15,7 @@ from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.query import StoreInfo, Tidied
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.moments import SECOND
 from holdfast.store.memory import handout, settlement, upkeep
 from holdfast.store.memory.inspector import MemoryInspector
@@ -113,17 +113,18 @@ class MemoryStore:
         with self._rack.step():
             self._rack.roster.begin(worker, self._rack.moment(now_us))
 
-    def beat(self, worker: str, now_us: int | None = None) -> Beat:
+    def beat(self, worker: str, now_us: int | None = None, report: WorkerReport | None = None) -> Beat:
         tokens: list[str] = []
         with self._rack.step():
-            if not self._rack.roster.renew(worker, self._rack.moment(now_us)):
+            record = self._rack.roster.renew(worker, self._rack.moment(now_us), report)
+            if record is None:
                 return Beat(is_alive=False)
             for shelf in self._rack.shelves():
                 with self._rack.hold(shelf, now_us) as now:
                     shelf.leases.renew(worker, now)
                     held = shelf.held_by(worker)
                     tokens += [entry.token for entry in held if entry.cancel_asked and entry.token]
-        return Beat(is_alive=True, cancelled=tuple(tokens))
+        return Beat(is_alive=True, cancelled=tuple(tokens), must_leave=record.is_leaving)
 
     def leave(self, worker: str, now_us: int | None = None) -> None:
         with self._rack.step():

@@ -12,6 +12,8 @@ of a process is seen at once, because the system drops its lock.
 What makes a worker dead *for ever* is the row in `ns_worker`, written under the database's write lock in the same step
 that takes its jobs. These files are only evidence.
 
+What a worker says of itself with a beat lies in `report-ID` beside it: for people, who may find it half written.
+
 Times here are those of the boot clock, which nobody sets: a step of the wall clock ends no lease. A reboot frees all locks.
 """
 
@@ -21,7 +23,10 @@ import os
 import time
 from pathlib import Path
 
+import msgspec
+
 from holdfast.errors import LeaseLost
+from holdfast.model.worker import WorkerReport
 
 
 class Leases:
@@ -46,6 +51,16 @@ class Leases:
         with contextlib.suppress(FileNotFoundError):  # removed: `beat_us` tells the worker that it is dead
             os.utime(self._path(worker), ns=(now_us * 1000, now_us * 1000))
 
+    def write_report(self, worker: str, report: WorkerReport) -> None:
+        self._report_path(worker).write_bytes(msgspec.json.encode(report))
+
+    def report(self, worker: str) -> WorkerReport | None:
+        """Give what the worker last said of itself, if it can be read just now."""
+        try:
+            return msgspec.json.decode(self._report_path(worker).read_bytes(), type=WorkerReport)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
     def beat_us(self, worker: str) -> int | None:
         """Tell when the worker last beat, or None if its file is gone."""
         try:
@@ -63,6 +78,7 @@ class Leases:
     def end(self, worker: str) -> None:
         """Remove the file; give up the lock if it is ours."""
         self._path(worker).unlink(missing_ok=True)
+        self._report_path(worker).unlink(missing_ok=True)
         held = self._held.pop(worker, None)
         if held is not None:
             os.close(held)
@@ -92,6 +108,9 @@ class Leases:
 
     def _path(self, worker: str) -> Path:
         return self._folder / f"lease-{worker}"
+
+    def _report_path(self, worker: str) -> Path:
+        return self._folder / f"report-{worker}"
 
 
 def boot_us() -> int:

@@ -1,20 +1,30 @@
 """What people do to jobs, in SQLite."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from holdfast.store.protocol import Clock
 from holdfast.store.sqlite.database import Database
 from holdfast.store.sqlite.deleting import delete
 from holdfast.store.sqlite.doorbell import WAKE, Doorbell
+from holdfast.store.sqlite.workers import Roster
 
 
 class SqliteOperator:
     """The `operator` door."""
 
-    def __init__(self, database: Database, bells: Doorbell, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        bells: Doorbell,
+        roster: Roster,
+        clock: Clock,
+        lease_now: Callable[[int | None], int],
+    ) -> None:
         self._db = database
         self._bells = bells
+        self._roster = roster
         self._now = clock
+        self._lease_now = lease_now
 
     def cancel(self, ids: Iterable[str], now_us: int | None = None) -> dict[str, str]:
         answers: dict[str, str] = {}
@@ -68,6 +78,12 @@ class SqliteOperator:
                     deleted.append(job_id)
         self._bells.ring("done")
         return deleted
+
+    def dismiss(self, workers: Iterable[str], now_us: int | None = None) -> list[str]:
+        with self._db.write() as connection:
+            asked = self._roster.dismiss(connection, workers, self._lease_now(now_us))
+        self._bells.ring("work", WAKE)  # they should beat now, and so learn of it
+        return asked
 
     def _sql(self, text: str) -> str:
         return self._db.statements.of(text)

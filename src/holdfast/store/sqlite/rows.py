@@ -19,7 +19,7 @@ select ns_job.id, number, ns_run.generation, ns_run.worker, ns_run.token, ns_run
        ns_run.reason, ns_run.error, ns_run.traceback
   from ns_run join ns_job on ns_job.seq = ns_run.job
 """
-WORKER: Final = "select id, host, pid, tasks, queues, lease_us, started_us from ns_worker"
+WORKER: Final = "select id, host, pid, tasks, queues, lease_us, started_us, is_leaving from ns_worker"
 
 
 def record(row: tuple[Any, ...], now_us: int) -> JobRecord:
@@ -42,5 +42,6 @@ def run(row: tuple[Any, ...]) -> Run:
 
 
 def worker(row: tuple[Any, ...]) -> WorkerRecord:
-    name, host, pid, tasks, queues, lease_us, started_us = row
-    return WorkerRecord(name, host, pid, tuple(json.loads(tasks)), tuple(json.loads(queues)), lease_us, started_us)
+    name, host, pid, tasks, queues, lease_us, started_us, is_leaving = row
+    known = tuple(json.loads(tasks)), tuple(json.loads(queues))
+    return WorkerRecord(name, host, pid, *known, lease_us, started_us, bool(is_leaving))

@@ -21,7 +21,7 @@ from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.query import StoreInfo, Tidied
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.store.protocol import Clock
 from holdfast.store.sqlite import claiming, settling
 from holdfast.store.sqlite.database import Database
@@ -53,7 +53,7 @@ class SqliteStore:
         self._pid = os.getpid()
         self._fork_lock = threading.Lock()
         self.queues = SqliteQueues(database, self._bells, self.now)
-        self.operator = SqliteOperator(database, self._bells, self.now)
+        self.operator = SqliteOperator(database, self._bells, self._roster, self.now, self._lease_now)
         self.inspector = SqliteInspector(database, self._bells, self._roster, self.now, self._lease_now)
 
     @classmethod
@@ -159,18 +159,14 @@ class SqliteStore:
             now = self.now() if now_us is None else now_us
             self._roster.enlist(connection, worker, now, self._lease_now(now_us))
 
-    def beat(self, worker: str, now_us: int | None = None) -> Beat:
+    def beat(self, worker: str, now_us: int | None = None, report: WorkerReport | None = None) -> Beat:
         with self._db.read() as connection:
             if not self._roster.is_alive(connection, worker, self._lease_now(now_us)):
                 return Beat(False)
             self._leases.beat(worker, self._lease_now(now_us))
-            asked = connection.execute(
-                self._statements.of(
-                    "select token from ns_job where state = 'running' and worker = ? and cancel_asked = 1 order by seq"
-                ),
-                (worker,),
-            )
-            return Beat(True, tuple(row[0] for row in asked))
+            if report is not None:
+                self._leases.write_report(worker, report)
+            return self._roster.wishes(connection, worker)
 
     def leave(self, worker: str, now_us: int | None = None) -> None:
         with self._db.write() as connection:

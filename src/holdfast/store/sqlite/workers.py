@@ -2,10 +2,13 @@
 
 import json
 import sqlite3
+from collections.abc import Iterable
+
+import msgspec
 
 from holdfast.errors import LeaseLost
 from holdfast.model.verdict import CRASHED, Outcome, Verdict
-from holdfast.model.worker import Rescued, WorkerRecord
+from holdfast.model.worker import Beat, Rescued, WorkerRecord
 from holdfast.policy.names import check_job_id
 from holdfast.store.sqlite import rows
 from holdfast.store.sqlite.lease import Leases
@@ -43,7 +46,28 @@ class Roster:
         return row is not None and self._leases.is_alive(worker, row[0], boot_us)
 
     def live(self, connection: sqlite3.Connection, boot_us: int) -> list[WorkerRecord]:
-        return [worker for worker in self._not_ended(connection) if self._seems_alive(worker, boot_us)]
+        return [
+            msgspec.structs.replace(worker, report=self._leases.report(worker.id))
+            for worker in self._not_ended(connection)
+            if self._seems_alive(worker, boot_us)
+        ]
+
+    def dismiss(self, connection: sqlite3.Connection, workers: Iterable[str], boot_us: int) -> list[str]:
+        asked = [worker for worker in dict.fromkeys(workers) if self.is_alive(connection, worker, boot_us)]
+        sql = self._statements.of("update ns_worker set is_leaving = 1 where id = ?")
+        connection.executemany(sql, [(worker,) for worker in asked])
+        return asked
+
+    def wishes(self, connection: sqlite3.Connection, worker: str) -> Beat:
+        """Tell a living worker what people want of it."""
+        asked = connection.execute(
+            self._statements.of(
+                "select token from ns_job where state = 'running' and worker = ? and cancel_asked = 1 order by seq"
+            ),
+            (worker,),
+        ).fetchall()
+        leaving = connection.execute(self._statements.of("select is_leaving from ns_worker where id = ?"), (worker,))
+        return Beat(True, tuple(row[0] for row in asked), bool(leaving.fetchone()[0]))
 
     def silent(self, connection: sqlite3.Connection, boot_us: int) -> list[WorkerRecord]:
         """List workers whose row says alive and whose evidence says dead."""

@@ -87,6 +87,7 @@ create table ns_worker (
     queues     text    not null,
     lease_us   integer not null,
     started_us integer not null,
+    is_leaving integer not null default 0,   -- someone has asked it to stop
     ended_us   integer                       -- set once, for ever: left or rescued
 ) strict, without rowid;
 

@@ -2,7 +2,7 @@
 -- Params: queue, limit, worker, nonce, now.
 -- Guarantee: a job goes to at most one caller; its delivery is charged in the same commit.
 update ns_job
-   set state = 'running', worker = :worker, token = (deliveries + 1) || '-' || :nonce,
+   set state = 'running', worker = :worker, token = (deliveries + 1) || '-' || :nonce || printf('%x', seq),
        deliveries = deliveries + 1, claimed_us = :now, progress = null, progress_note = null
  where seq in (select seq from ns_job
                 where queue = :queue and state = 'ready'

@@ -2,7 +2,7 @@
 -- Params: queue, priority, limit, worker, nonce, now.
 -- Guarantee: as claim_fifo; read backwards over the same index, which is why it takes one priority at a time.
 update ns_job
-   set state = 'running', worker = :worker, token = (deliveries + 1) || '-' || :nonce,
+   set state = 'running', worker = :worker, token = (deliveries + 1) || '-' || :nonce || printf('%x', seq),
        deliveries = deliveries + 1, claimed_us = :now, progress = null, progress_note = null
  where seq in (select seq from ns_job
                 where queue = :queue and state = 'ready' and priority = :priority
