@@ -3,15 +3,18 @@
 import contextlib
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from holdfast.model.query import Query
 from holdfast.model.verdict import done
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.sqlite import database
@@ -95,6 +98,67 @@ def test_a_forked_child_opens_its_own_connections(path: Path) -> None:
     assert store.queues.get("q").counts == {"ready": 3}  # type: ignore[union-attr]
 
 
+def test_a_child_forked_while_others_write_can_write_at_once(path: Path) -> None:
+    """What is under way at the fork is the parent's business: the child must not wait for it for ever."""
+    store = SqliteStore.open(path, tier="fast")
+    is_over = threading.Event()
+
+    def write() -> None:
+        while not is_over.is_set():
+            store.push([job("q")])
+
+    writers = [threading.Thread(target=write) for _ in range(2)]
+    for writer in writers:
+        writer.start()
+    try:
+        codes = [_in_a_child(lambda: store.push([job("q")])) for _ in range(10)]
+    finally:
+        is_over.set()
+        for writer in writers:
+            writer.join()
+    assert codes == [0] * 10
+
+
+def test_a_parent_that_closes_takes_nothing_from_its_child(path: Path) -> None:
+    """I1: the parent must not take itself for the last user and remove the log that the child writes to."""
+    store = SqliteStore.open(path)
+    store.push([job("q", id="before")])
+    ours, theirs = socket.socketpair()
+
+    def act() -> None:
+        store.push([job("q", id="first")])
+        theirs.send(b"I have the file open")
+        theirs.recv(1)
+        store.push([job("q", id="second")])
+
+    with ours, theirs:
+        child = _fork(act)
+        store.push([job("q", id="beside")])
+        ours.recv(100)
+        store.close()
+        ours.send(b".")
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    again = SqliteStore.open(path)
+    assert {record.id for record in again.inspector.find(Query())} == {"before", "beside", "first", "second"}
+
+
+def _in_a_child(act: Callable[[], object]) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(_fork(act), 0)[1])
+
+
+def _fork(act: Callable[[], object]) -> int:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        code = 1
+        try:
+            act()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
 def test_the_log_is_copied_into_the_file_when_it_grows_and_starts_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,9 +235,9 @@ def _steps_of_a_claim(store: SqliteStore) -> int:
         steps[0] += 1
         return 0
 
-    store._db._writer.set_progress_handler(count, 1)
+    store._db._ready().writer.set_progress_handler(count, 1)
     claims = store.claim("w", ["q"], 10)
-    store._db._writer.set_progress_handler(None, 0)
+    store._db._ready().writer.set_progress_handler(None, 0)
     assert store.settle([done(claim) for claim in claims]) == []
     return steps[0]
 

@@ -12,8 +12,7 @@ a transaction is there, or nothing.
 So automatic checkpoints are off on every connection, and ours run only while another of our connections holds the write
 lock: no commit can happen meanwhile. Any process may do it; the length of the log says when (see `log`).
 
-**Fork.** A connection must not cross a fork. Each use compares the process id; after a fork the parent's connections are
-set aside, never closed (closing would drop the parent's file locks), and new ones are opened.
+**Fork.** A connection must not cross a fork (see `forking`): all are closed before it, and opened again when needed.
 """
 
 import os
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from holdfast.errors import InvalidInput, StoreClosed, StoreError, StoreUnavailable, StoreUnsafe
+from holdfast.store.sqlite.forking import tell_of_forks
 from holdfast.store.sqlite.location import check_location
 from holdfast.store.sqlite.log import Log
 from holdfast.store.sqlite.schema import Statements, migrate
@@ -38,7 +38,32 @@ CHECKPOINT_BYTES: Final = 2 * 1024 * 1024
 _KEPT_LOG_BYTES: Final = 4 * CHECKPOINT_BYTES
 """A log that had to grow beyond this, behind a long reader, is cut back when it starts again."""
 _SYNCHRONOUS: Final = {"durable": 2, "fast": 1}
-_OF_ANOTHER_PROCESS: Final[list[sqlite3.Connection]] = []
+_FORK_PATIENCE_S: Final = BUSY_DEADLINE_S + 5
+
+
+class _Open:
+    """What a process has open of one file."""
+
+    def __init__(self, path: Path, tier: str, statements: Statements) -> None:
+        _create_private(path)
+        self.writer = _connect(path, tier)
+        _with_patience(lambda: migrate(self.writer, statements, str(path)))
+        self.reader = _connect(path, tier)
+        self.checkpointer = _connect(path, tier)
+        page_bytes = self.writer.execute("pragma page_size").fetchone()[0]
+        self.log = Log(Path(f"{path}-wal"), page_bytes, CHECKPOINT_BYTES)
+
+    def close(self) -> None:
+        for connection in (self.writer, self.reader, self.checkpointer):
+            connection.close()
+        self.log.close()
+
+    def checkpoint(self) -> None:
+        _begin(self.writer)
+        try:
+            self.checkpointer.execute("pragma wal_checkpoint(passive)").fetchone()
+        finally:
+            self.writer.execute("rollback")
 
 
 class Database:
@@ -51,33 +76,34 @@ class Database:
         self.tier = tier
         self.statements = Statements(namespace)
         self._trusts = trust_filesystem
-        self._write_lock = threading.Lock()
-        self._read_lock = threading.Lock()
         self._closed = False
-        self._open()
+        self._open: _Open | None = None
+        self._make_locks()
+        self._ready()
+        tell_of_forks(self)
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Hold the write lock for one transaction: committed if the block ends, rolled back if it raises."""
         with self._write_lock, _wrapped(self.path):
-            self._ready()
-            _begin(self._writer)
+            opened = self._open or self._ready()
+            writer = opened.writer
+            _begin(writer)
             try:
-                yield self._writer
-                self._writer.execute("commit")
+                yield writer
+                writer.execute("commit")
             except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("rollback")
+                if writer.in_transaction:
+                    writer.execute("rollback")
                 raise
-            if self._log.is_long():
-                self._checkpoint()
+            if opened.log.is_long():
+                opened.checkpoint()
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """Read without holding up anyone. Each statement sees one committed moment."""
         with self._read_lock, _wrapped(self.path):
-            self._ready()
-            yield self._reader
+            yield (self._open or self._ready()).reader
 
     @property
     def is_closed(self) -> bool:
@@ -86,54 +112,55 @@ class Database:
     def checkpoint(self) -> None:
         """Copy the log into the file, while no commit can happen."""
         with self._write_lock, _wrapped(self.path):
-            self._ready()
-            self._checkpoint()
+            (self._open or self._ready()).checkpoint()
 
     def close(self) -> None:
         with self._write_lock, self._read_lock:
-            if not self._closed and self._pid == os.getpid():
-                for connection in (self._writer, self._reader, self._checkpointer):
-                    connection.close()
-                self._log.close()
             self._closed = True
+            self._shut()
 
     # --- opening ----------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
-        check_location(self.path, trust=self._trusts)
-        self._pid = os.getpid()
-        with _wrapped(self.path):
-            _create_private(self.path)
-            self._writer = self._connect()
-            _with_patience(lambda: migrate(self._writer, self.statements, str(self.path)))
-            self._reader = self._connect()
-            self._checkpointer = self._connect()
-            page_bytes = self._writer.execute("pragma page_size").fetchone()[0]
-            self._log = Log(Path(f"{self.path}-wal"), page_bytes, CHECKPOINT_BYTES)
+    def _ready(self) -> _Open:
+        with self._opening:
+            if self._closed:
+                raise StoreClosed(f"the store {self.path} was closed; open it anew by using the app again")
+            if self._open is None:
+                check_location(self.path, trust=self._trusts)
+                with _wrapped(self.path):
+                    self._open = _Open(self.path, self.tier, self.statements)
+            return self._open
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
-        _with_patience(lambda: _set_up(connection, self.path, self.tier))
-        return connection
+    def _shut(self) -> None:
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened.close()
 
-    def _ready(self) -> None:
-        if self._closed:
-            raise StoreClosed(f"the store {self.path} was closed; open it anew by using the app again")
-        if self._pid != os.getpid():
-            self._log.close()
-            _OF_ANOTHER_PROCESS.extend((self._writer, self._reader, self._checkpointer))
-            self._open()
+    def _make_locks(self) -> None:
+        self._write_lock = threading.Lock()
+        self._read_lock = threading.Lock()
+        self._opening = threading.Lock()
 
-    # --- checkpoints ------------------------------------------------------------------------------------
+    # --- forks ------------------------------------------------------------------------------------------
 
-    def _checkpoint(self) -> None:
-        _begin(self._writer)
-        try:
-            self._checkpointer.execute("pragma wal_checkpoint(passive)").fetchone()
-        finally:
-            self._writer.execute("rollback")
+    def before_fork(self) -> None:
+        """Let the steps that are under way end, begin no other, and close."""
+        for lock in (self._write_lock, self._read_lock, self._opening):
+            lock.acquire(timeout=_FORK_PATIENCE_S)  # no step takes longer than its patience with others' locks
+        self._shut()
+
+    def after_fork_in_parent(self) -> None:
+        for lock in (self._opening, self._read_lock, self._write_lock):
+            lock.release()
+
+    def after_fork_in_child(self) -> None:
+        self._make_locks()
+
+
+def _connect(path: Path, tier: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256)
+    _with_patience(lambda: _set_up(connection, path, tier))
+    return connection
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, tier: str) -> None:

@@ -27,6 +27,7 @@ import msgspec
 
 from holdfast.errors import LeaseLost
 from holdfast.model.worker import WorkerReport
+from holdfast.store.sqlite.forking import tell_of_forks
 
 
 class Leases:
@@ -35,6 +36,7 @@ class Leases:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._held: dict[str, int] = {}
+        tell_of_forks(self)
 
     def begin(self, worker: str, now_us: int) -> None:
         """Take the lock of a new worker, and beat for the first time."""
@@ -88,8 +90,14 @@ class Leases:
             os.close(fd)
         self._held = {}
 
-    def after_fork(self) -> None:
-        """Let go, in a forked child, of the parent's locks. The parent keeps them: it has its own descriptors."""
+    def before_fork(self) -> None:
+        """Nothing is to be done: the locks are the parent's, and stay."""
+
+    def after_fork_in_parent(self) -> None:
+        """Nothing has changed."""
+
+    def after_fork_in_child(self) -> None:
+        """Let go of the parent's locks, which it keeps by descriptors of its own."""
         self.close()
 
     def _is_locked(self, worker: str) -> bool:

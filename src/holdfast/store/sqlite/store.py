@@ -8,9 +8,7 @@ The store's clock is the machine's, read after the lock is held. Leases use the 
 """
 
 import json
-import os
 import sqlite3
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,8 +48,6 @@ class SqliteStore:
         self._leases = Leases(folder)
         self._roster = Roster(self._statements, self._leases)
         self._known_queues: set[str] = set()
-        self._pid = os.getpid()
-        self._fork_lock = threading.Lock()
         self.queues = SqliteQueues(database, self._bells, self.now)
         self.operator = SqliteOperator(database, self._bells, self._roster, self.now, self._lease_now)
         self.inspector = SqliteInspector(database, self._bells, self._roster, self.now, self._lease_now)
@@ -154,7 +150,6 @@ class SqliteStore:
     # --- leases -----------------------------------------------------------------------------------------
 
     def enlist(self, worker: WorkerRecord, now_us: int | None = None) -> None:
-        self._after_fork()
         with self._db.write() as connection:
             now = self.now() if now_us is None else now_us
             self._roster.enlist(connection, worker, now, self._lease_now(now_us))
@@ -231,12 +226,6 @@ class SqliteStore:
         if now_us is not None:
             return now_us
         return boot_us() if self._clock is None else self._clock()
-
-    def _after_fork(self) -> None:
-        with self._fork_lock:
-            if self._pid != os.getpid():
-                self._pid = os.getpid()
-                self._leases.after_fork()
 
 
 def _insert(connection: sqlite3.Connection, database: Database, jobs: Sequence[NewJob], now_us: int) -> list[Pushed]:
