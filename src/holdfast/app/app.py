@@ -58,8 +58,9 @@ class Holdfast:
         defaults: DefaultOptions | None = None,
         imports: Sequence[str] = (),
         clock: Clock | None = None,
+        revoked: Secret | None = None,
     ) -> None:
-        self._connector = Connector(Settings(url, secret, namespace, tier, clock))
+        self._connector = Connector(Settings(url, secret, namespace, tier, clock, revoked))
         self._roster = Roster()
         self._declarations = Declarations()
         self._imports = module_names(imports)
@@ -264,7 +265,7 @@ class Holdfast:
         return self._roster.codec()
 
     def configure(self, **settings: Any) -> None:
-        """Change url, secret, namespace, tier or clock, until the store is opened."""
+        """Change url, secret, revoked, namespace, tier or clock, until the store is opened."""
         if self._connector.is_open:
             raise DeclarationError("configure() came too late: the store is open. Configure first, or close() the app")
         self._connector = Connector(self._connector.settings.changed(settings))

@@ -11,7 +11,7 @@ import msgspec
 from holdfast.errors import InvalidInput, UnknownOption
 from holdfast.policy.names import check_namespace
 from holdfast.store.protocol import Clock
-from holdfast.wire.seal import KeyRing
+from holdfast.wire.keyring import KeyRing, split_secrets
 
 DEFAULT_URL: Final = "sqlite:///holdfast.db"
 DEFAULT_NAMESPACE: Final = "holdfast"
@@ -27,6 +27,7 @@ class Settings(msgspec.Struct, frozen=True):
     given_namespace: str | None = None
     tier: str | None = None
     clock: Clock | None = None
+    given_revoked: Secret | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("url", self.given_url), ("tier", self.tier)):
@@ -52,17 +53,8 @@ class Settings(msgspec.Struct, frozen=True):
         secret = self.given_secret if self.given_secret is not None else os.environ.get("HOLDFAST_SECRET")
         if secret is None or secret == "":
             return None
-        if isinstance(secret, str):
-            return KeyRing.parse(secret)
-        if isinstance(secret, bytes):
-            return KeyRing([secret])
-        if isinstance(secret, list | tuple) and all(isinstance(one, str | bytes) for one in secret):
-            return KeyRing(secret)
-        # The value is not shown: whatever it is, somebody meant it to be secret.
-        raise InvalidInput(
-            "expected secret to be text, bytes or a list of them with the newest first, "
-            f"got a {type(secret).__qualname__}; see HOLDFAST_SECRET"
-        )
+        revoked = self.given_revoked if self.given_revoked is not None else os.environ.get("HOLDFAST_REVOKED")
+        return KeyRing(_secrets(secret, "secret"), _secrets(revoked or (), "revoked"))
 
     def changed(self, changes: dict[str, object]) -> "Settings":
         """Give a copy with these settings, by their public names, refusing unknown ones."""
@@ -72,10 +64,25 @@ class Settings(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, **{_FIELDS[name]: value for name, value in changes.items()})
 
 
+def _secrets(value: object, what: str) -> list[str | bytes]:
+    if isinstance(value, str):
+        return list(split_secrets(value))
+    if isinstance(value, bytes):
+        return [value]
+    if isinstance(value, list | tuple) and all(isinstance(one, str | bytes) for one in value):
+        return list(value)
+    # The value is not shown: whatever it is, somebody meant it to be secret.
+    raise InvalidInput(
+        f"expected {what} to be text, bytes or a list of them with the newest first, "
+        f"got a {type(value).__qualname__}; see HOLDFAST_SECRET"
+    )
+
+
 _FIELDS: Final = {
     "url": "given_url",
     "secret": "given_secret",
     "namespace": "given_namespace",
     "tier": "tier",
     "clock": "clock",
+    "revoked": "given_revoked",
 }

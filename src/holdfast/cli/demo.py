@@ -9,18 +9,16 @@
 It ends by itself: after the deadline it stops and counts what there is, which is then too little, and says so.
 """
 
-import signal
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 
+from holdfast.cli.ending import tidy_when_told_to_stop
 from holdfast.cli.output import print_json
 from holdfast.cli.shared import is_json, shared
 from holdfast.errors import HoldfastError
@@ -49,7 +47,7 @@ def demo() -> None:
     """
     from holdfast.cli.demo_report import draw  # the demo's parts load the app
 
-    with _tidy_when_told_to_stop(), tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
+    with tidy_when_told_to_stop(), tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
         counted = _perform(Path(folder))
     if is_json():
         print_json(msgspec.to_builtins(counted) | {"lost": counted.lost, "problems": counted.problems})
@@ -121,13 +119,3 @@ def _watch(
         worker.check()
         tally.update()
         shown.show(tally.by_kind)
-
-
-@contextmanager
-def _tidy_when_told_to_stop() -> Iterator[None]:
-    """Let SIGTERM end the block by way of every `finally`: the worker is stopped, the folder removed."""
-    former = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)

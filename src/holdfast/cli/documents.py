@@ -84,7 +84,8 @@ def queue_document(queue: QueueRecord) -> Document:
 
 
 def worker_document(worker: WorkerRecord) -> Document:
-    """Tell who a worker is and what it serves; no queues means all of them."""
+    """Tell who a worker is, what it serves (no queues means all of them) and in which processes it runs jobs."""
+    children = () if worker.report is None else worker.report.children
     return {
         "id": worker.id,
         "host": worker.host,
@@ -93,4 +94,24 @@ def worker_document(worker: WorkerRecord) -> Document:
         "tasks": list(worker.tasks),
         "lease_s": worker.lease_us / SECOND,
         "started": iso(worker.started_us),
+        "is_leaving": worker.is_leaving,
+        "children": [
+            {"pid": child.pid, "rss_bytes": child.rss_bytes, "runs": child.runs, "running": list(child.running)}
+            for child in children
+        ],
+    }
+
+
+def running_document(job: JobRecord, now_us: int) -> Document:
+    """Tell what there is to see of a job while it runs."""
+    return {
+        "id": job.id,
+        "task": job.task,
+        "queue": job.queue,
+        "worker": job.worker,
+        "claimed": iso(job.claimed_us),
+        "for_s": None if job.claimed_us is None else max(0, now_us - job.claimed_us) / SECOND,
+        "progress": job.progress,
+        "progress_note": job.progress_note,
+        "cancel_asked": job.cancel_asked,
     }

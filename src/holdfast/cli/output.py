@@ -85,3 +85,13 @@ def cell(value: object, style: str | None = None, *, is_one_line: bool = False) 
 def plural(number: int, noun: str = "job") -> str:
     """Give `1 job`, `2,000 jobs`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size(number_bytes: int) -> str:
+    """Give an amount of memory: `81.2 MiB`."""
+    return f"{number_bytes / 2**30:,.1f} GiB" if number_bytes >= 2**30 else f"{number_bytes / 2**20:.1f} MiB"
+
+
+def last_part(job_id: str) -> str:
+    """Give the end of an id, by which commands find the job: ids made together differ there."""
+    return job_id[-12:]

@@ -6,6 +6,7 @@ from holdfast.cli.contents import Arguments, arguments_of
 from holdfast.cli.documents import job_document, run_document
 from holdfast.cli.output import cell, console, print_json, table
 from holdfast.cli.picking import get_job
+from holdfast.cli.progress import how_far
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
 from holdfast.cli.times import iso, relative, span
@@ -103,7 +104,7 @@ def _facts(job: JobRecord, arguments: Arguments) -> dict[str, str | None]:
         "queue": job.queue,
         "priority": str(job.priority) if job.priority else None,
         "tags": ", ".join(job.tags),
-        "progress": _progress(job),
+        "progress": how_far(job),
         "runs": _counters(job),
         "worker": job.worker,
     }
@@ -112,11 +113,6 @@ def _facts(job: JobRecord, arguments: Arguments) -> dict[str, str | None]:
 def _counters(job: JobRecord) -> str:
     parts = [f"{job.deliveries} started", f"{job.failures} failed", f"{job.crashes} of {job.crash_budget} crashes"]
     return ", ".join(parts) + (f" (generation {job.generation})" if job.generation > 1 else "")
-
-
-def _progress(job: JobRecord) -> str | None:
-    share = None if job.progress is None else f"{job.progress:.0%}"
-    return " – ".join(part for part in (share, job.progress_note) if part) or None
 
 
 def _runs(runs: list[Run], now_us: int) -> object:

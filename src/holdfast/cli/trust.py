@@ -1,10 +1,9 @@
 """What the app knows and the store does not: the user's types, and the keys that sign."""
 
-import os
-
 import click
 import msgspec
 
+from holdfast.app.settings import Settings
 from holdfast.cli.shared import given
 from holdfast.cli.source import app_target, load
 from holdfast.errors import HoldfastError
@@ -39,5 +38,4 @@ def trust() -> Trust:
 
 
 def _without_app() -> Trust:
-    secret = os.environ.get("HOLDFAST_SECRET")
-    return Trust(Codec(), KeyRing.parse(secret) if secret else None)
+    return Trust(Codec(), Settings().ring())

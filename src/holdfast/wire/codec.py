@@ -27,6 +27,10 @@ Where = Callable[[int | str], str]
 _LEVELS: Final = DEEPEST + 2  # the deepest container, and a tagged value in it
 
 
+_STARTED: Final = ("__main__", "__mp_main__")
+"""What the module that was started is called: by itself, and in a process that multiprocessing has spawned."""
+
+
 class Codec:
     """Encodes and decodes; knows the types that were registered with it. Safe to share between threads.
 
@@ -124,9 +128,8 @@ class Codec:
         return shape.together(content)
 
     def _name(self, kind: type) -> str:
-        name = spell(kind)
-        if name.startswith("__main__."):
-            spec = getattr(sys.modules["__main__"], "__spec__", None)
-            module = self._main or (spec.name if spec else "__main__")
-            name = module + name.removeprefix("__main__")
-        return name
+        module, dot, rest = spell(kind).partition(".")
+        if module not in _STARTED:
+            return module + dot + rest
+        spec = getattr(sys.modules["__main__"], "__spec__", None)
+        return (self._main or (spec.name if spec else "__main__")) + dot + rest

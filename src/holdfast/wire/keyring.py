@@ -42,7 +42,7 @@ class KeyRing:
     @classmethod
     def parse(cls, text: str, revoked: str = "") -> "KeyRing":
         """Read secrets as HOLDFAST_SECRET holds them: separated by commas, the newest first."""
-        return cls(_split(text), _split(revoked) if revoked else ())
+        return cls(split_secrets(text), split_secrets(revoked) if revoked else ())
 
     def sign(self, purpose: bytes, data: bytes) -> bytes:
         """Give the seal over `data` for this purpose."""
@@ -91,7 +91,8 @@ def joined(*parts: bytes) -> bytes:
     return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
-def _split(text: str) -> list[str]:
+def split_secrets(text: str) -> list[str]:
+    """Read secrets as the environment holds them: separated by commas."""
     secrets = [secret.strip() for secret in text.split(",")]
     if not all(secrets):
         raise InvalidInput(

@@ -4,9 +4,9 @@ Two threads meet here. The main thread watches the children and puts what they s
 it out, settles it, and gives the children new claims. Neither waits for the other while holding the lock.
 
 **How much to claim.** If all tasks run in one kind of slot, as many as there is room for. If there are several kinds, a
-claim's kind is known only when it is here. So the reach starts at one and doubles while everything finds a slot; a claim
-that finds none is handed back at once, the reach starts again, and its queue rests here until such a slot is free. So a
-long sync task does not hold up a queue of async ones, and nothing is hoarded that another worker could run.
+claim's kind is known only when it is here. So the reach starts at one and grows by a tenth of what has found a slot; a
+claim that finds none is handed back at once, and its queue rests here until such a slot is free. So a long sync task does
+not hold up a queue of async ones, nothing is hoarded that another worker could run, and little is claimed in vain.
 """
 
 import threading
@@ -45,7 +45,7 @@ class Crew:
         self.hands: list[Hand] = []
         self._inbox = Inbox()
         self._wake = wake
-        self._reach = 1
+        self._fitted = 0
         self._resting: dict[str, Slot] = {}
 
     # --- claims -------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ class Crew:
             ready = [hand for hand in self.hands if hand.is_ready]
             kinds: set[Slot] = set().union(*(hand.slots() for hand in ready))
             room = sum(hand.room(kind) for hand in ready for kind in kinds)
-            return room if len(kinds) == 1 else min(room, self._reach)
+            return room if len(kinds) == 1 else min(room, 1 + self._fitted // 10)
 
     def not_resting(self, queues: Iterable[str]) -> list[str]:
         """Leave out the queues whose next job needs a slot that is not free."""
@@ -103,11 +103,9 @@ class Crew:
         return best
 
     def _learn(self, claims: Sequence[Claim], back: list[Claim], ready: list[Hand]) -> None:
-        if not back:
-            self._reach = min(self._reach * 2, 1024) if claims else self._reach
-            return
-        self._reach = 1
+        self._fitted = min(self._fitted + len(claims) - len(back), 10_000)
         for claim in back:
+            self._fitted //= 2
             if ready:
                 self._resting[claim.queue] = ready[0].slot_of(claim)
 

@@ -168,7 +168,7 @@ class Hand:
 
     def slow_down(self) -> None:
         """Learn from the run that is under way that runs are long."""
-        self.pace.saw(self._longest_us())
+        self.pace.overstayed(self._longest_us())
 
     def overdue_place(self) -> int | None:
         """Tell which run is past the moment at which it is to be killed."""

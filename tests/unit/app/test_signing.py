@@ -86,6 +86,18 @@ def test_a_job_signed_by_a_key_that_was_taken_away_is_parked(store: MemoryStore,
     assert (ran, fate(app, job.id)) == ([], PARKED)
 
 
+def test_a_revoked_secret_counts_nowhere_even_where_it_is_still_listed(
+    store: MemoryStore, ran: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = app_of(store, OLD, ran).enqueue("note", 1)
+    monkeypatch.setenv("HOLDFAST_REVOKED", OLD)
+    app = app_of(store, [NEW, OLD], ran)
+    app.drain()
+    assert (ran, fate(app, job.id)) == ([], PARKED)
+    assert "revoked" in (app.job(job.id).record().error or "")
+    assert OLD not in (app.job(job.id).record().error or "")
+
+
 @pytest.mark.parametrize("change", [
     {"payload": b"\x01\x92\x91\x07\x80"}, {"task": "other"}, {"priority": 9}, {"delay_us": 1}, {"retries": 5},
     {"timeout_us": 1}, {"expires_us": 1}, {"headers": {"a": "b"}},

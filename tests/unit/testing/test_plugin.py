@@ -79,16 +79,12 @@ def test_a_project_that_named_no_app_is_told_both_ways_to_do_it(tmp_path: Path) 
     assert "override the fixture holdfast_target in conftest.py" in told
 
 
-def test_a_project_that_does_not_ask_for_it_loads_next_to_nothing(tmp_path: Path) -> None:
+def test_a_project_that_does_not_ask_for_it_loads_nothing_of_it(tmp_path: Path) -> None:
     told = run(tmp_path, test_shop="""
 import sys
 
 def test_lean():
-    loaded = {name for name in sys.modules if name.startswith("holdfast.testing")}
-    assert loaded == {"holdfast.testing", "holdfast.testing.plugin"}
-    assert "holdfast.app.app" in sys.modules, "its package is loaded, which costs what import holdfast costs"
-    heavy = ("holdfast.store.sqlite", "holdfast.store.memory", "holdfast.run.attempt", "holdfast.worker", "holdfast.cli")
-    assert not [name for name in sys.modules if name.startswith(heavy)]
+    assert not [name for name in sys.modules if name.startswith("holdfast")]
 """)  # fmt: skip
     assert "1 passed" in told, told
 
