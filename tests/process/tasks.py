@@ -132,6 +132,8 @@ def measure(body: bytes) -> int:
     return len(body)
 
 
+_KEPT: list[bytes] = []
+
 # --- tasks that harm their process ------------------------------------------------------------------------------
 
 
@@ -186,6 +188,13 @@ def leak() -> int:
     for _ in range(50):
         os.dup(1)
     return subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).pid
+
+
+@app.task
+def grow(mebibytes: int) -> int:
+    """Take up memory, and keep it."""
+    _KEPT.append(b"x" * (mebibytes * 2**20))
+    return len(_KEPT)
 
 
 @app.task

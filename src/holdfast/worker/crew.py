@@ -10,8 +10,8 @@ not hold up a queue of async ones, nothing is hoarded that another worker could 
 """
 
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -55,7 +55,7 @@ class Crew:
         with self.lock:
             ready = [hand for hand in self.hands if hand.is_ready]
             kinds: set[Slot] = set().union(*(hand.slots() for hand in ready))
-            room = sum(hand.room(kind) for hand in ready for kind in kinds)
+            room = sum(min(sum(hand.room(kind) for kind in kinds), hand.left()) for hand in ready)
             return room if len(kinds) == 1 else min(room, 1 + self._fitted // 10)
 
     def not_resting(self, queues: Iterable[str]) -> list[str]:
@@ -76,31 +76,16 @@ class Crew:
             if len(ready) == 1 and len(ready[0].slots()) == 1:
                 ready[0].give(claims)
                 return
-            shares: defaultdict[Hand, list[Claim]] = defaultdict(list)
-            taken: defaultdict[tuple[Hand, Slot], int] = defaultdict(int)
+            shares: dict[Hand, list[Claim]] = {hand: [] for hand in ready}
+            taken: Counter[tuple[Hand, Slot]] = Counter()
             for claim in claims:
-                chosen = self._choose(claim, ready, taken)
-                if chosen is None:
-                    back.append(claim)
-                else:
-                    shares[chosen].append(claim)
+                chosen = _choose(claim, shares, taken)
+                (back if chosen is None else shares[chosen]).append(claim)
             for hand, share in shares.items():
                 hand.give(share)
             self._learn(claims, back, ready)
         if back:
             self.post(verdicts=[released(claim) for claim in back])
-
-    def _choose(self, claim: Claim, ready: list[Hand], taken: defaultdict[tuple[Hand, Slot], int]) -> Hand | None:
-        best: Hand | None = None
-        most = 0
-        for hand in ready:
-            slot = hand.slot_of(claim)
-            free = hand.free(slot) - taken[hand, slot]
-            if free > most:
-                best, most = hand, free
-        if best is not None:
-            taken[best, best.slot_of(claim)] += 1
-        return best
 
     def _learn(self, claims: Sequence[Claim], back: list[Claim], ready: list[Hand]) -> None:
         self._fitted = min(self._fitted + len(claims) - len(back), 10_000)
@@ -162,3 +147,17 @@ class Crew:
         with self.lock:
             if hand in self.hands:
                 hand.tell(answer)
+
+
+def _choose(claim: Claim, shares: Mapping[Hand, Sequence[Claim]], taken: Counter[tuple[Hand, Slot]]) -> Hand | None:
+    """Choose the child with the most room for a claim, after what it has been given already; None if there is none."""
+    best: Hand | None = None
+    most = 0
+    for hand, share in shares.items():
+        slot = hand.slot_of(claim)
+        free = min(hand.free(slot) - taken[hand, slot], hand.left() - len(share))
+        if free > most:
+            best, most = hand, free
+    if best is not None:
+        taken[best, best.slot_of(claim)] += 1
+    return best

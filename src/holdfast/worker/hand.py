@@ -68,6 +68,7 @@ class Hand:
         self._sizes: dict[Slot, int] = {"main": 1, "thread": 0, "loop": plan.coroutines}
         self._held: dict[int, tuple[Claim, Slot]] = {}
         self._counts: dict[Slot, int] = {"main": 0, "thread": 0, "loop": 0}
+        self._max_runs = plan.max_runs
         self._free: deque[int] = deque(range(PLACES))
         self._has_asked_back = False
         self._is_retiring = False
@@ -112,6 +113,10 @@ class Hand:
             return 0
         size = self.pace.depth if slot == "main" else self._sizes[slot]
         return max(0, size - self._counts[slot])
+
+    def left(self) -> int:
+        """Tell how many claims it may still be given before it has to be replaced."""
+        return self._max_runs - self.runs - len(self._held) if self._max_runs else PLACES
 
     def room(self, slot: Slot) -> int:
         """Tell how many claims of this kind to send now: those that are free, once they are worth a commit."""

@@ -134,6 +134,8 @@ class Supervisor:
         assert self._store is not None
         self._keeper.stop_claiming()
         self._nursery.retire_all()
+        if running := self._crew.held():
+            log.info("stopping: %d running jobs have up to %g s to end", running, self._plan.grace_s)
         deadline = time.monotonic() + self._plan.grace_s
         before = self._signals.stops
         while self._crew.hands and time.monotonic() < deadline and self._signals.stops <= max(before, 1):
