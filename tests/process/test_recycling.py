@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
+from holdfast import Holdfast
 from tests.process.processes import Workers, children_of, until
-from tests.process.tasks import app, grow, hold, look_around, note
+from tests.process.tasks import app, grow, hold, look_around
 
 
 def _process(number: int) -> int:
@@ -55,24 +56,18 @@ def test_changed_source_is_loaded_and_broken_source_is_waited_out(workers: Worke
     _write(module, '"one"')
     workers.environment["PYTHONPATH"] += os.pathsep + str(workers.folder)
     workers.start("--reload", target="fickle:app")
-    assert _say().result(timeout=20) == "one"
-    _write(module, '"two"')
-    until(lambda: _say().result(timeout=20) == "two", "the new code runs")
-    _write(module, "this is no Python")
-    until(lambda: "cannot import fickle:app" in workers.output, "the mistake is told")
-    _write(module, '"three"')
-    assert note.enqueue(1).state() == "ready"  # of another app: nobody here knows it
-    until(lambda: _say().result(timeout=20) == "three", "the mended code runs")
+    with Holdfast(workers.url) as producer:
+        say = producer.task(name="say")(lambda: None)
+        assert say.enqueue().result(timeout=20) == "one"
+        _write(module, '"two"')
+        until(lambda: say.enqueue().result(timeout=20) == "two", "the new code runs")
+        _write(module, "this is no Python")
+        until(lambda: "cannot import fickle:app" in workers.output, "the mistake is told")
+        _write(module, '"three"')
+        until(lambda: say.enqueue().result(timeout=20) == "three", "the mended code runs")
 
 
 def _write(module: Path, value: str) -> None:
     module.write_text(
         f"from holdfast import Holdfast\napp = Holdfast()\n\n@app.task(name='say')\ndef say():\n    return {value}\n"
     )
-
-
-def _say():  # type: ignore[no-untyped-def]
-    return app.push(_SAY.s())
-
-
-_SAY = app.task(name="say")(lambda: None)
