@@ -29,7 +29,7 @@ def worker(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.send_signal(signal.SIGTERM)
         code = process.wait(30)
-    if code:
+    if code not in (0, 3):
         raise RuntimeError(f"the worker ended with code {code}:\n{(folder / 'worker.log').read_text()}")
 
 
@@ -45,11 +45,18 @@ def burst(folder: Path, *options: str) -> None:
 def cpu_seconds(pid: int) -> float:
     """Sum the CPU time of a process and its children that are alive."""
     total = 0.0
-    for member in [pid, *_children(pid)]:
+    for member in [pid, *_members(pid)]:
         fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
         total += (int(fields[11]) + int(fields[12])) / _TICKS
     return total
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """List the processes in which a worker runs jobs."""
+    return [
+        member for member in _members(pid) if "holdfast.worker.child" in Path(f"/proc/{member}/cmdline").read_text()
+    ]
+
+
+def _members(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -16,7 +16,14 @@ from click.testing import CliRunner
 
 from holdfast import Holdfast
 from holdfast.cli.main import holdfast
+from holdfast.model.claim import Claim, Progress
+from holdfast.model.verdict import done
+from holdfast.model.worker import WorkerRecord, WorkerReport
+from holdfast.store.connect import connect
+from holdfast.store.protocol import Store
 from tests.cli import shop
+from tests.process.processes import Workers
+from tests.process.tasks import app as process_app
 
 ROOT = Path(__file__).parents[2]
 APP = "tests.cli.shop:make"
@@ -103,6 +110,35 @@ class Shop:
             connection.commit()
 
 
+class PretendedWorker:
+    """Holds a lease on the store, claims, and tells of progress, all when the test says so."""
+
+    def __init__(self, opened: Store) -> None:
+        self.store = opened
+        self.claims: dict[str, Claim] = {}
+        self.records: list[WorkerRecord] = []
+
+    def enlist(self, worker: str = "web-3-412-9f3c21ab", *, report: WorkerReport | None = None, **facts: Any) -> str:
+        record = WorkerRecord(worker, "web-3", 412, lease_us=60_000_000, **facts)
+        self.records.append(record)
+        self.store.enlist(record)
+        self.store.beat(worker, report=report)
+        return worker
+
+    def claim(self, worker: str, *queues: str) -> list[str]:
+        """Take all that is ready."""
+        claims = self.store.claim(worker, queues or self.store.queues.names(), 1000)
+        self.claims |= {claim.id: claim for claim in claims}
+        return [claim.id for claim in claims]
+
+    def note(self, job_id: str, fraction: float | None, words: str | None = None) -> None:
+        claim = self.claims[job_id]
+        assert self.store.note([Progress(claim.id, claim.token, claim.queue, fraction, words)]) == []
+
+    def finish(self, job_id: str) -> None:
+        assert self.store.settle([done(self.claims[job_id])]) == []
+
+
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every test in an empty folder, with an environment that names nothing."""
@@ -122,6 +158,26 @@ def store(tmp_path: Path) -> Iterator[Shop]:
         app.declare_queues()
     yield made
     made.app.close()
+
+
+@pytest.fixture
+def workers(store: Shop, tmp_path: Path) -> Iterator[Workers]:
+    """Real workers on the store of this test, which run the tasks of `tests.process.tasks`."""
+    crew = Workers(tmp_path)
+    assert crew.url == store.url
+    crew.environment["PYTHONPATH"] = str(ROOT)
+    try:
+        with process_app.override(url=crew.url):
+            yield crew
+    finally:
+        crew.end()
+
+
+@pytest.fixture
+def pretended(store: Shop) -> Iterator[PretendedWorker]:
+    """A worker that does only what the test says."""
+    with closing(connect(store.url)) as opened:
+        yield PretendedWorker(opened)
 
 
 @pytest.fixture

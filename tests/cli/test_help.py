@@ -1,5 +1,7 @@
 """Help: every command explains itself."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -24,9 +26,9 @@ ALL = dict(commands())
 
 
 def test_the_commands_are_these() -> None:
-    words = "worker,enqueue,jobs,show,result,cancel,retry,queues,queue,unpark,doctor,demo"
+    words = "worker,workers,top,enqueue,jobs,show,wait,result,cancel,retry,queues,queue,unpark,doctor,health,demo"
     assert list(holdfast.commands) == words.split(",")
-    assert {path[1] for path in ALL if len(path) == 2} == {"show", "pause", "resume", "purge"}
+    assert {path[1] for path in ALL if len(path) == 2} == {"show", "pause", "resume", "purge", "drain"}
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
@@ -77,3 +79,16 @@ def test_the_version_is_told() -> None:
 
 def test_the_module_is_the_command() -> None:
     assert run_apart("--version") == run("--version")
+
+
+@pytest.mark.parametrize("module", ["rich", "sqlite3", "asyncio", "termios", "logging"])
+def test_help_loads_nothing_that_only_a_command_needs(module: str) -> None:
+    program = (
+        f"import sys; from holdfast.cli.main import main; sys.argv[1:] = ['--help']; {_LOOKING_FOR.format(module)}"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Commands:" in done.stdout
+    assert done.stderr == "False"
+
+
+_LOOKING_FOR = "import atexit; atexit.register(lambda: sys.stderr.write(str('{}' in sys.modules))); main()"

@@ -13,7 +13,11 @@ PAGE = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 OPTION = re.compile(r"`(--?[a-z][a-z-]*)`")
 
-LEAVES = {path: command for path, command in ALL.items() if not isinstance(command, click.Group)}
+LEAVES = {
+    path: command
+    for path, command in ALL.items()
+    if not isinstance(command, click.Group) or command.invoke_without_command
+}
 
 
 def section(path: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from tests.cli.conftest import APP, SECRET, Shop
+from tests.cli.conftest import APP, SECRET, PretendedWorker, Shop, run_apart
 from tests.cli.test_jobs import KEYS
 
 
@@ -109,3 +109,36 @@ class TestSignature:
         job_id = store.enqueue("shop.add", 1, 2)
         store.change("update holdfast_job set queue = 'mail' where id = ?", job_id)
         assert store.json("show", job_id)["signature"] == "broken"
+
+
+class TestProgress:
+    @pytest.mark.parametrize(
+        ("fraction", "words", "shown"),
+        [
+            (0.42, "step 3\nof 7", "━━━━━━━━──────────── 42%  step 3 of 7"),
+            (0.0, None, "────────────────────  0%"),
+            (0.999, None, "━━━━━━━━━━━━━━━━━━━─ 99%"),
+            (1.0, None, "━━━━━━━━━━━━━━━━━━━━ 100%"),
+            (None, "reading", "reading"),
+        ],
+    )
+    def test_a_running_job_shows_a_bar_and_the_tasks_words(
+        self, fraction: float | None, words: str | None, shown: str, store: Shop, pretended: PretendedWorker
+    ) -> None:
+        job_id = store.enqueue("shop.add", 1, 2)
+        pretended.claim(pretended.enlist())
+        pretended.note(job_id, fraction, words)
+        (line,) = [line for line in store.run("show", job_id).out.splitlines() if line.startswith("progress")]
+        assert line.removeprefix("progress").strip() == shown
+
+    def test_where_only_ascii_can_be_written_so_is_the_bar(
+        self, store: Shop, pretended: PretendedWorker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job_id = store.enqueue("shop.add", 1, 2)
+        pretended.claim(pretended.enlist())
+        pretended.note(job_id, 0.5)
+        monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+        assert "##########---------- 50%" in run_apart("--url", store.url, "show", job_id).out
+
+    def test_a_job_that_told_nothing_shows_nothing(self, store: Shop) -> None:
+        assert "progress" not in store.run("show", store.enqueue("shop.add", 1, 2)).out

@@ -19,6 +19,8 @@ import uuid
 from pathlib import Path
 from typing import Final, Literal
 
+from holdfast.store.sqlite.forking import tell_of_forks
+
 Kind = Literal["work", "done"]
 
 NEWS: Final = b"."
@@ -54,6 +56,10 @@ class Bell:
 
     def close(self) -> None:
         self.path.unlink(missing_ok=True)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close our end. The pipe stays, for whoever else has it."""
         os.close(self._fd)
 
 
@@ -62,19 +68,21 @@ class Doorbell:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._is_closed = False
+        self._begin()
+        tell_of_forks(self)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
-        self._pid = os.getpid()
         self._free: dict[Kind, list[Bell]] = {"work": [], "done": []}
         self._lent: set[Bell] = set()
         self._wake_next = False
-        self._is_closed = False
         self._listed: dict[Kind, tuple[int, list[Path]]] = {}
         self._pipes: dict[Path, int] = {}
 
     def lend(self, kind: Kind) -> Bell | None:
         """Give a bell to a waiter, or None if it must not sleep: someone has called `wake`."""
         with self._lock:
-            self._after_fork()
             if self._wake_next:
                 self._wake_next = False
                 return None
@@ -100,20 +108,33 @@ class Doorbell:
     def ring(self, kind: Kind, news: bytes = NEWS) -> None:
         """Tell every waiter of this kind, in all processes."""
         with self._lock:
-            self._after_fork()
             for path in self._paths(kind):
                 self._write(path, news)
 
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
-            if self._pid == os.getpid():
-                for bell in [*self._free["work"], *self._free["done"]]:
-                    bell.close()
-                for bell in self._lent:
-                    bell.ring(WAKE)
-            self._forget_pipes()
-            self._free = {"work": [], "done": []}
+            for bell in [*self._free["work"], *self._free["done"]]:
+                bell.close()
+            for bell in self._lent:
+                bell.ring(WAKE)
+            for pipe in self._pipes.values():
+                os.close(pipe)
+            self._free, self._pipes, self._listed = {"work": [], "done": []}, {}, {}
+
+    def before_fork(self) -> None:
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Let go of the parent's bells, without removing their pipes: they are still rung there."""
+        for bell in [*self._free["work"], *self._free["done"], *self._lent]:
+            bell.let_go()
+        for pipe in self._pipes.values():
+            os.close(pipe)
+        self._begin()
 
     def _paths(self, kind: Kind) -> list[Path]:
         """List the pipes of this kind, anew only when the folder has changed since."""
@@ -142,14 +163,3 @@ class Doorbell:
             if path in self._pipes:
                 os.close(self._pipes.pop(path))
             path.unlink(missing_ok=True)
-
-    def _after_fork(self) -> None:
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            self._free, self._lent, self._wake_next = {"work": [], "done": []}, set(), False
-            self._forget_pipes()
-
-    def _forget_pipes(self) -> None:
-        for pipe in self._pipes.values():
-            os.close(pipe)
-        self._pipes, self._listed = {}, {}
