@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.snapshot import Lookout
+from holdfast.cli.top import pace
 from holdfast.cli.top_frame import shares
 from holdfast.model.worker import ChildReport, WorkerReport
 from tests.cli.conftest import PretendedWorker, Shop, run, run_apart
@@ -149,6 +150,17 @@ def test_nothing_that_a_job_says_steers_the_terminal(
     assert is_harmless(answer.out)
 
 
+def test_neither_does_the_name_of_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "\x1b[31mred"
+    folder.mkdir()
+    made = Shop(folder)
+    made.done("shop.add", 1, 2)
+    answer = made.run(*ONCE)
+    assert answer.code == 0
+    assert is_harmless(answer.out)
+    assert "\\x1b[31mred" in answer.out
+
+
 @pytest.mark.parametrize(
     ("every", "code", "sentence"),
     [
@@ -161,6 +173,11 @@ def test_a_pace_that_cannot_be_meant_is_refused(every: str, code: int, sentence:
     answer = store.run("top", "--every", every)
     assert (answer.code, answer.out) == (code, "")
     assert sentence in answer.err
+
+
+@pytest.mark.parametrize(("took_s", "next_s"), [(0.01, 1.0), (0.1, 1.0), (0.15, 1.5), (2.0, 20.0)])
+def test_looking_takes_a_tenth_of_the_time_at_most(took_s: float, next_s: float) -> None:
+    assert pace(1.0, took_s) == pytest.approx(next_s)
 
 
 class TestShares:
@@ -181,7 +198,7 @@ class TestShares:
         assert shares([3, 50], None) == [3, 20]
 
 
-def test_a_store_at_work_shows_its_rates(workers: Workers, store: Shop) -> None:
+def test_what_a_real_worker_has_done_is_counted(workers: Workers, store: Shop) -> None:
     workers.start()
     for number in range(5):
         note.enqueue(number)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import termios
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,16 @@ def test_it_quits_on_q_and_ctrl_c_and_puts_the_terminal_back(keys: str, store: S
         assert "Traceback" not in terminal.seen
 
 
+def test_an_impatient_ctrl_c_does_not_leave_the_terminal_half_put_back(store: Shop) -> None:
+    with Terminal("--url", store.url, "top", "--every", "60s") as terminal:
+        terminal.until("default")
+        for _ in range(20):
+            terminal.press("\x03")
+        terminal.end()
+        assert is_put_back(terminal)
+        assert "Traceback" not in terminal.seen
+
+
 def test_it_quits_on_sigterm_and_puts_the_terminal_back(store: Shop) -> None:
     with Terminal("--url", store.url, "top", "--every", "60s") as terminal:
         terminal.until("default")
@@ -52,13 +63,12 @@ def test_an_error_puts_the_terminal_back_and_is_one_sentence(store: Shop) -> Non
         assert "Traceback" not in terminal.seen
 
 
-def test_ctrl_z_does_not_leave_the_screen_behind(store: Shop) -> None:
-    with Terminal("--url", store.url, "top", "--every", "0.1") as terminal:
+def test_ctrl_z_is_no_special_key_meanwhile(store: Shop) -> None:
+    """A view that is stopped would leave its screen behind."""
+    with Terminal("--url", store.url, "top", "--every", "60s") as terminal:
         terminal.until("default")
-        terminal.press("\x1a")
-        store.enqueue("shop.add", 1, 2)
-        terminal.until(" 1 ")
-        terminal.press("q")
+        assert terminal.modes_now[6][termios.VSUSP] == b"\x00" != terminal.modes[6][termios.VSUSP]
+        terminal.press("\x1aq")
         assert ended(terminal) == (0, True)
 
 

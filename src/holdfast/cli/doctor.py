@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import click
 
 from holdfast import __version__
-from holdfast.cli.checks_file import check_file
 from holdfast.cli.checks_host import check_app, check_python, check_secret
 from holdfast.cli.checks_store import check_store
 from holdfast.cli.finding import Finding
@@ -43,6 +42,8 @@ def doctor(ctx: click.Context) -> None:
 
 
 def _examine() -> Iterator[Finding]:
+    from holdfast.cli.checks_file import check_file  # loads sqlite3
+
     yield check_python()
     if app := check_app():
         yield app

@@ -5,7 +5,8 @@
         Also, without a word, if whoever read the output has closed it (`| head -1`)
     2   it was not understood: click's usage error
 
-`worker` has an exit code of its own besides: 3, if running jobs had to be handed back.
+`worker` has an exit code of its own besides: 3, if running jobs had to be handed back; and `wait` has 124, if its time was
+over. Commands that tidy up when SIGTERM ends them (`demo`, `top`, `wait`) have 143.
 
 A HoldfastError is a sentence written for a person, so it is shown without a traceback; so is what the operating system
 refuses (a full disk, a folder that may not be read). `--debug` shows the traceback too. Any other exception is a bug here

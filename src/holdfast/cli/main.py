@@ -11,14 +11,18 @@ from holdfast.cli.demo import demo
 from holdfast.cli.doctor import doctor
 from holdfast.cli.enqueue import enqueue
 from holdfast.cli.front import Front
+from holdfast.cli.health import health
 from holdfast.cli.jobs import jobs
 from holdfast.cli.queues import queue, queues
 from holdfast.cli.result import result
 from holdfast.cli.retry import retry
 from holdfast.cli.shared import shared
 from holdfast.cli.show import show
+from holdfast.cli.top import top
 from holdfast.cli.unpark import unpark
+from holdfast.cli.wait import wait
 from holdfast.cli.worker import worker
+from holdfast.cli.workers import workers
 
 
 @click.group(cls=Front, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -29,7 +33,7 @@ def holdfast() -> None:
 
     The store is named by --url, --app, $HOLDFAST_URL or $HOLDFAST_APP, the first of them that is given. Options of
     all commands may stand before or behind the command. Exit codes: 0 done, 1 not done (why is on standard error),
-    2 not understood; `worker` has 3 besides.
+    2 not understood; `worker` has 3 besides, `wait` 124.
 
     \b
     Examples:
@@ -38,7 +42,10 @@ def holdfast() -> None:
     """
 
 
-for command in (worker, enqueue, jobs, show, result, cancel, retry, queues, queue, unpark, doctor, demo):
+_COMMANDS = (
+    worker, workers, top, enqueue, jobs, show, wait, result, cancel, retry, queues, queue, unpark, doctor, health, demo,
+)  # fmt: skip
+for command in _COMMANDS:
     holdfast.add_command(command)
 
 

@@ -33,6 +33,7 @@ _LEVELS = ("debug", "info", "warning", "error")
 @click.option("--max-rss", type=SIZE, metavar="SIZE", help="Replace a process that has grown beyond this, e.g. 500M.")
 @click.option("--max-age", type=DURATION, help="Replace a process that is older than this.")
 @click.option("--reload", "reloads", is_flag=True, help="Replace the processes when source files change.")
+@click.option("--health", metavar="[HOST:]PORT", help="Tell over HTTP how it is: /live, /ready and /metrics.")
 @click.option("--burst", is_flag=True, help="End when nothing is left to do.")
 @click.option(
     "--log-level",
@@ -92,6 +93,7 @@ def _plan(target: str, queues: list[str] | None, options: dict[str, Any]) -> "Pl
         reloads=options["reloads"],
         log_level=options["log_level"].upper(),
         logs_json=options["log_json"],
+        health=options["health"] or "",
     )
 
 
@@ -124,17 +126,18 @@ def _announce(start: "WorkerStart") -> None:
 
 def _lines(start: "WorkerStart") -> dict[str, str]:
     shown = ", ".join(start.tasks[:5]) + (" …" if len(start.tasks) > 5 else "")
-    return {
+    lines = {
         "store": f"{start.store.kind} {start.store.where} ({start.store.tier})",
         "tasks": f"{len(start.tasks)}: {shown}" if start.tasks else "none: does the module import the ones it should?",
         "queues": ", ".join(start.queues) or "all",
         "runs in": plural(start.processes, "process") if start.processes == 1 else f"{start.processes} processes",
         "signed": "yes" if start.is_signed else "no",
     }
+    return lines if start.health is None else {**lines, "health": start.health}
 
 
 def _document(start: "WorkerStart") -> dict[str, object]:
-    return {
+    document: dict[str, object] = {
         "worker": start.worker,
         "store": {"kind": start.store.kind, "where": start.store.where, "tier": start.store.tier},
         "tasks": list(start.tasks),
@@ -143,3 +146,4 @@ def _document(start: "WorkerStart") -> dict[str, object]:
         "threads": start.threads,
         "is_signed": start.is_signed,
     }
+    return document if start.health is None else {**document, "health": start.health}
