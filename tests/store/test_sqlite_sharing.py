@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.model.query import Query
+from holdfast.model.states import State
 from holdfast.model.verdict import done
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.sqlite import database
@@ -226,6 +227,32 @@ def test_a_step_of_the_wall_clock_ends_no_lease(path: Path, monkeypatch: pytest.
     monkeypatch.setattr(time, "time_ns", lambda: real() + 86_400 * 10**9)
     assert store.rescue() == []
     assert store.beat("w").is_alive
+
+
+@pytest.mark.parametrize("states", [("running",), ("failed",), ("parked", "cancelled")])
+def test_few_jobs_of_a_state_are_found_among_many_without_a_walk_over_all(
+    path: Path, states: tuple[State, ...]
+) -> None:
+    store = SqliteStore.open(path, tier="fast")
+    few = _steps(store, lambda: store.inspector.find(Query(states=states)))
+    store.push([job("q") for _ in range(5000)])
+    many = _steps(store, lambda: store.inspector.find(Query(states=states)))
+    assert many < few + 200
+
+
+def _steps(store: SqliteStore, act: Callable[[], object]) -> int:
+    steps = [0]
+
+    def count() -> int:
+        steps[0] += 1
+        return 0
+
+    with store._db.read() as connection:
+        connection.set_progress_handler(count, 1)
+    act()
+    with store._db.read() as connection:
+        connection.set_progress_handler(None, 0)
+    return steps[0]
 
 
 def _steps_of_a_claim(store: SqliteStore) -> int:

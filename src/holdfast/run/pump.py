@@ -66,6 +66,7 @@ class Pump:
         self._unsettled: list[Verdict] = []
         self._stopping = threading.Event()
         self._is_lease_lost = False
+        self._is_dismissed = False
         self._pause_s = _FIRST_PAUSE_S
         self._worker = ""
         self._beater: Beater | None = None
@@ -116,7 +117,12 @@ class Pump:
         self._worker = record.id
         self._is_lease_lost = False
         self._beater = Beater(
-            self._store, record.id, self._plan.lease_s, on_cancelled=self._slots.cancel, on_lost=self._lose_lease
+            self._store,
+            record.id,
+            self._plan.lease_s,
+            on_cancelled=self._slots.cancel,
+            on_lost=self._lose_lease,
+            on_dismissed=self._be_dismissed,
         )
         self._beater.start()
 
@@ -124,6 +130,10 @@ class Pump:
 
     def _round(self) -> None:
         if not self.tick():
+            if self._is_dismissed and not self._slots.running:
+                self._stopping.set()  # nothing is left to do, and nothing more is wanted
+                self._leave()
+                return
             self._rest()
 
     def _collect(self) -> bool:
@@ -134,7 +144,8 @@ class Pump:
 
     def _trade(self) -> list[Claim]:
         """Give verdicts, take claims: in one step if there are both."""
-        free = 0 if self._stopping.is_set() or self._is_lease_lost else self._slots.free
+        is_over = self._stopping.is_set() or self._is_lease_lost or self._is_dismissed
+        free = 0 if is_over else self._slots.free
         queues = self._rotation.turn() if free > 0 else []
         verdicts = self._unsettled
         if not verdicts and not queues:
@@ -166,7 +177,7 @@ class Pump:
 
     def _rest(self) -> None:
         """Sleep until work arrives, a run ends, or housework is due."""
-        if self._slots.free > 0:
+        if self._slots.free > 0 and not self._is_dismissed:
             self._listener.listen()
         dues = [self._upkeep.due_in(), self._notebook.due_in()]
         self._stirred.wait(min(due for due in dues if due is not None))
@@ -195,6 +206,15 @@ class Pump:
             log.error("worker %s lost its lease: its jobs may be run by others now", self._worker)
         self._is_lease_lost = True
         self._slots.disown()
+        self._stirred.set()
+
+    def _be_dismissed(self) -> None:
+        """Take note, from any thread, that someone has asked this worker to stop."""
+        if not self._is_dismissed:
+            log.info(
+                "worker %s was asked to stop: it takes no more jobs, and leaves when what runs has ended", self._worker
+            )
+        self._is_dismissed = True
         self._stirred.set()
 
     def _enlist_anew(self) -> None:

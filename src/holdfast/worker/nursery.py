@@ -1,7 +1,8 @@
 """Keeps the wanted number of children: spawns them, hears them, buries them, replaces them. Main thread only.
 
 A child that dies is buried at once: what it had started is charged with a crash, the rest goes back, and a new child takes
-its place, after a pause that grows while children keep dying young. A child that has run enough, grown too large or too
+its place: at once, if it was at work, for then its job is charged and that is bounded; after a pause that grows, if children
+keep dying with nothing to do. A child that has run enough, grown too large or too
 old, or whose code has changed, retires: it is given nothing more, ends what it runs, and is replaced.
 
 A child whose app cannot be imported says so before it ends. If it was the first, the worker cannot start. If it was a
@@ -242,10 +243,10 @@ class Nursery:
             verdicts = [verdict if one.token == verdict.token else one for one in verdicts]
         self._post(verdicts)
         self._dismissed.pop(hand, None)
-        self._mourn(hand, words, is_expected=is_expected)
+        self._mourn(hand, words, is_expected=is_expected, was_at_work=bool(verdicts))
 
-    def _mourn(self, hand: Hand, words: Obituary, *, is_expected: bool) -> None:
-        """Plan the replacement of a child: at once, or later if children keep dying young."""
+    def _mourn(self, hand: Hand, words: Obituary, *, is_expected: bool, was_at_work: bool) -> None:
+        """Plan the replacement of a child: at once, or later if children keep dying young and idle."""
         if self.is_closing or not self._has_started:
             return
         if is_expected:
@@ -253,7 +254,7 @@ class Nursery:
             return
         self.crashes += hand.hello is not None
         is_young = time.monotonic() - hand.born < _YOUNG_S
-        self._deaths = self._deaths + 1 if is_young else 0
+        self._deaths = self._deaths + 1 if is_young and not was_at_work else 0
         if hand.hello is None:
             log.error("%s", self._apology() if self._sorry else f"child {hand.pid} {words.how} before it was ready")
         else:

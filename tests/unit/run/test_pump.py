@@ -93,6 +93,18 @@ def test_progress_is_there_when_the_job_has_ended(live_store: MemoryStore) -> No
             assert (record(live_store, job_id).progress, record(live_store, job_id).progress_note) == (1.0, "step 100")
 
 
+def test_a_worker_that_is_asked_to_stop_ends_what_runs_and_leaves(live_store: MemoryStore, gate: Gate) -> None:
+    with pump_on(live_store, bench_of(gate), lease_s=1):
+        running = push(live_store, 1)
+        gate.await_begun()
+        (worker,) = live_store.inspector.workers()
+        assert live_store.operator.dismiss([worker.id]) == [worker.id]
+        gate.open.set()
+        await_state(live_store, running, "succeeded")
+        wait_until(lambda: not live_store.inspector.workers())
+        assert state(live_store, push(live_store, 2)) == "ready"
+
+
 def test_a_run_that_was_cancelled_is_told(live_store: MemoryStore) -> None:
     begun = threading.Event()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
 from holdfast.model.run import Run
+from holdfast.model.states import STATES
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.protocol import Clock
 from holdfast.store.sqlite import rows
@@ -47,7 +48,7 @@ class SqliteInspector:
             where += " and seq < coalesce((select seq from ns_job where id = :after), 0)"
         with self._db.read() as connection:
             found = connection.execute(
-                self._sql(f"{rows.RECORD} where {where} order by seq desc limit :limit"), values
+                self._sql(f"{rows.RECORD} where {where} order by {_order(query)} limit :limit"), values
             ).fetchall()
         return [rows.record(row, now) for row in found]
 
@@ -112,11 +113,19 @@ class SqliteInspector:
         return self._db.statements.of(text)
 
 
+_DEAD = frozenset(("failed", "cancelled", "expired", "parked"))
+_IS_DEAD = "state in ('failed', 'cancelled', 'expired', 'parked')"
+"""Word for word the condition of the index `ns_job_dead`."""
 _COUNT = "select count(*) from ns_job"
-_SEEN_AS = {
+_SEEN_AS = {state: f"state = '{state}'" for state in STATES} | {
     "ready": "(state = 'ready' or (state = 'scheduled' and due_us <= :now))",
     "scheduled": "(state = 'scheduled' and due_us > :now)",
 }
+
+
+def _order(query: Query) -> str:
+    """Newest first. Running jobs are few: found by their index and then sorted (`+`), not by a walk over all jobs."""
+    return "+seq desc" if query.states == ("running",) else "seq desc"
 
 
 def _conditions(query: Query, now_us: int) -> tuple[str, dict[str, object]]:
@@ -124,9 +133,10 @@ def _conditions(query: Query, now_us: int) -> tuple[str, dict[str, object]]:
     values: dict[str, object] = {"now": now_us, "limit": query.limit, "after": query.after}
     parts = ["1 = 1"]
     if query.states:
-        names = {f"state{place}": state for place, state in enumerate(query.states)}
-        values |= names
-        parts.append(f"({' or '.join(_SEEN_AS.get(state, f'state = :{name}') for name, state in names.items())})")
+        # Spelt out, not passed as parameters: only so can SQLite see that an index for these states will do.
+        parts.append(f"({' or '.join(_SEEN_AS[state] for state in query.states)})")
+        if _DEAD.issuperset(query.states):
+            parts.append(_IS_DEAD)
     for column, value in (("queue", query.queue), ("task", query.task)):
         if value is not None:
             values[column] = value
