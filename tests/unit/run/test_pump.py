@@ -101,7 +101,7 @@ def test_a_worker_that_is_asked_to_stop_ends_what_runs_and_leaves(live_store: Me
         assert live_store.operator.dismiss([worker.id]) == [worker.id]
         gate.open.set()
         await_state(live_store, running, "succeeded")
-        wait_until(lambda: not live_store.inspector.workers())
+        wait_until(lambda: not live_store.inspector.workers(), "it has left")
         assert state(live_store, push(live_store, 2)) == "ready"
 
 
