@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 SETUP := .venv/.ready
 
-.PHONY: help setup test check bench demo clean
+.PHONY: help setup test check torture bench demo clean
 
 help:
 	@echo "make demo    see it work: jobs, workers, a kill -9, and a count that must come out right"
 	@echo "make test    the whole test suite"
 	@echo "make check   formatting, lint, strict types, import rules"
+	@echo "make torture two hundred kills while five thousand jobs run, and a check of every promise"
 	@echo "make bench   the benchmarks, on this machine"
 
 setup: $(SETUP)
@@ -26,6 +27,9 @@ check: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+torture: $(SETUP)
+	$(BIN)/python -m tests.process.kill_loop --jobs 5000 --kills 200
 
 bench: $(SETUP)
 	$(BIN)/python -m benchmarks
