@@ -37,7 +37,7 @@ def test_jobs_that_outlast_the_lease_run_once(workers: Workers) -> None:
     process = workers.start("--lease", "1")
     assert [job.result(timeout=60) for job in jobs] == [0, 1, 2, 3]
     assert len(workers.lines("work")) == 4
-    assert [job.record().deliveries for job in jobs] == [1] * 4
+    assert [job.record().crashes for job in jobs] == [0] * 4
     process.terminate()
     assert process.wait(20) == 0
 
