@@ -8,6 +8,7 @@ from holdfast.errors import InvalidInput, StoreUnavailable
 from holdfast.model.query import StoreInfo
 from holdfast.policy.names import check_queue
 from holdfast.store.protocol import Store
+from holdfast.worker.health import Door, parse_address
 from holdfast.worker.messages import Hello
 from holdfast.worker.plan import Plan
 from holdfast.worker.supervisor import Supervisor
@@ -24,6 +25,8 @@ class WorkerStart(msgspec.Struct, frozen=True):
     processes: int
     threads: int
     is_signed: bool
+    health: str | None = None
+    """The URL at which it tells how it is, if it does."""
 
 
 def run_worker(plan: Plan, announce: Callable[[WorkerStart], None] | None = None) -> int:
@@ -33,6 +36,7 @@ def run_worker(plan: Plan, announce: Callable[[WorkerStart], None] | None = None
     Raises HoldfastError if it cannot start.
     """
     check_plan(plan)
+    door = Door(plan.health) if plan.health else None  # before anything else: an address in use must start nothing
 
     def tell(hello: Hello, store: Store, worker: str) -> None:
         if store.describe().kind == "memory":
@@ -41,11 +45,16 @@ def run_worker(plan: Plan, announce: Callable[[WorkerStart], None] | None = None
             tasks = tuple(sorted(task.name for task in hello.tasks))
             announce(
                 WorkerStart(
-                    store.describe(), worker, tasks, plan.queues, plan.processes, hello.threads, hello.is_signed
+                    store.describe(), worker, tasks, plan.queues, plan.processes, hello.threads, hello.is_signed,
+                    None if door is None else door.address.url,
                 )
-            )
+            )  # fmt: skip
 
-    return Supervisor(plan, tell).run()
+    try:
+        return Supervisor(plan, tell, door).run()
+    finally:
+        if door is not None:
+            door.close()
 
 
 def check_plan(plan: Plan) -> None:
@@ -53,6 +62,8 @@ def check_plan(plan: Plan) -> None:
     check_target(plan.target)
     for name in plan.queues:
         check_queue(name)
+    if plan.health:
+        parse_address(plan.health)
     for what, value, least, unit in (
         ("processes", plan.processes, 1, ""),
         ("threads", plan.threads, 0, ""),

@@ -98,6 +98,14 @@ class Crew:
         with self.lock:
             return sum(len(hand) for hand in self.hands)
 
+    def states(self) -> dict[str, int]:
+        """Count the children that are starting, ready and retiring."""
+        states = {"starting": 0, "ready": 0, "retiring": 0}
+        with self.lock:
+            for hand in self.hands:
+                states["retiring" if hand.is_retiring else "ready" if hand.is_ready else "starting"] += 1
+        return states
+
     def report(self) -> WorkerReport:
         """Sum up the children, for people."""
         with self.lock:

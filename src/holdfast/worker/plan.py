@@ -20,3 +20,5 @@ class Plan(msgspec.Struct, frozen=True):
     reloads: bool = False
     log_level: str = "INFO"
     logs_json: bool = False
+    health: str = ""
+    """The address at which the worker tells how it is; none if empty."""

@@ -13,17 +13,20 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 from holdfast.errors import HoldfastError, LeaseLost, StoreError
 from holdfast.model.claim import Claim
+from holdfast.model.verdict import Verdict
 from holdfast.run.beater import Beater
 from holdfast.run.identity import new_worker
 from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
 from holdfast.worker.crew import Crew, Inbox
 from holdfast.worker.hand import Hand
+from holdfast.worker.health import MarkedBeats, Vitals
 from holdfast.worker.messages import Answer, Ask
+from holdfast.worker.metrics import Tally
 from holdfast.worker.plan import Plan
 
 log = logging.getLogger("holdfast.worker")
@@ -45,6 +48,8 @@ class Storekeeper(threading.Thread):
         tasks: Sequence[str],
         on_renewed: Callable[[float], None],
         on_news: Callable[[], None],
+        vitals: Vitals,
+        tally: Tally | None,
     ) -> None:
         super().__init__(name="holdfast-store", daemon=True)
         self._store = store
@@ -54,6 +59,8 @@ class Storekeeper(threading.Thread):
         self._lease_s = plan.lease_s
         self._on_renewed = on_renewed
         self._on_news = on_news
+        self._vitals = vitals
+        self._tally = tally
         self._is_burst = plan.is_burst
         self._rotation = Rotation(store, self._queues or None)
         self._is_claiming = True
@@ -108,6 +115,7 @@ class Storekeeper(threading.Thread):
 
     def tick(self) -> bool:
         """Do one round. Return whether anything happened."""
+        self._vitals.keeper_turned = time.monotonic()
         self.found_nothing = False  # before the inbox is emptied: who sees it empty must not see an old answer
         inbox = self._crew.take()
         try:
@@ -133,6 +141,10 @@ class Storekeeper(threading.Thread):
             return []
         queues = self._crew.not_resting(self._rotation.turn()) if room else []
         lost, claims = self._store.exchange(inbox.verdicts, self.worker, queues, room)
+        self._vitals.reach()
+        if self._tally is not None:
+            self._tally.settle(inbox.verdicts, lost)
+            self._tally.take(claims)
         for refused in lost:
             log.warning("a verdict on job %s came too late and changed nothing: %s", refused.id, refused.why)
         self._rotation.saw(len(claims), room)
@@ -150,7 +162,9 @@ class Storekeeper(threading.Thread):
         now = time.monotonic()
         if now >= self._rescue_at:
             self._rescue_at = now + RESCUE_S
-            for rescued in self._store.rescue():
+            rescues = self._store.rescue()
+            self._vitals.reach()
+            for rescued in rescues:
                 log.warning("worker %s fell silent; %d jobs taken back", rescued.worker, len(rescued.jobs))
         if now >= self._tidy_at:
             self._tidy_at = now if self._store.tidy().is_more else now + TIDY_S
@@ -165,6 +179,8 @@ class Storekeeper(threading.Thread):
         self._beater.run_once()  # what woke us may be a cancellation, and only a beat tells
 
     def _endure(self, error: StoreError) -> None:
+        self._vitals.fail()
+        self._vitals.is_store_failing = True
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         if self._failures == 0:
             log.error("the store cannot be used; trying again until it can: %s", error)
@@ -175,11 +191,17 @@ class Storekeeper(threading.Thread):
         self._beater.stop()
         try:
             inbox = self._crew.take()
-            if inbox.verdicts:
-                self._store.settle(inbox.verdicts)
+            self._settle(inbox.verdicts)
             self._store.leave(self.worker)
         except (StoreError, LeaseLost) as error:
             log.error("could not end the lease in order; it will run out by itself: %s", error)
+
+    def _settle(self, verdicts: Sequence[Verdict]) -> None:
+        """Settle without claiming."""
+        if verdicts:
+            lost = self._store.settle(verdicts)
+            if self._tally is not None:
+                self._tally.settle(verdicts, lost)
 
     # --- the lease ----------------------------------------------------------------------------------------
 
@@ -187,18 +209,24 @@ class Storekeeper(threading.Thread):
         """Begin a lease, and keep it."""
         self._store.enlist(self._record)
         self._needs_lease = False
+        self._vitals.worker = self.worker
+        self._vitals.reach()
         self._beater = Beater(
-            self._store,
+            cast("Store", MarkedBeats(self._store, self._vitals)),  # of a store it only beats
             self.worker,
             self._lease_s,
             on_cancelled=self._crew.cancel,
             on_lost=self._lose_lease,
-            on_renewed=self._on_renewed,
+            on_renewed=self._renew,
             on_dismissed=self._be_dismissed,
             report=self._crew.report,
         )
         self._beater.run_once()
         self._beater.start()
+
+    def _renew(self, seconds: float) -> None:
+        self._vitals.renew(seconds)
+        self._on_renewed(seconds)
 
     def _be_dismissed(self) -> None:
         if not self.is_told_to_leave:
@@ -208,16 +236,18 @@ class Storekeeper(threading.Thread):
 
     def _lose_lease(self) -> None:
         log.error("worker %s has lost its lease: what runs is stopped, and it enlists anew", self.worker)
+        self._vitals.lease_until = 0.0
         self._on_renewed(0.0)  # the main thread stops the children, then asks for a new lease
         self._on_news()
 
     def _begin_again(self, inbox: Inbox) -> None:
         """Settle under the old lease what it still covers, leave it for good, and enlist."""
         self._beater.stop()
-        if inbox.verdicts:
-            self._store.settle(inbox.verdicts)
-            inbox.verdicts = []
+        self._settle(inbox.verdicts)
+        inbox.verdicts = []
         self._store.leave(self.worker)
+        if self._tally is not None:
+            self._tally.forget()
         self._record = new_worker(self._tasks, self._queues, self._lease_s)  # an ended lease is dead for ever
         self._enlist()
         log.warning("enlisted anew as %s", self.worker)

@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import faulthandler
 import logging
+import os
 import selectors
 import time
 from collections.abc import Callable
@@ -25,11 +26,14 @@ from holdfast.store.connect import connect
 from holdfast.store.protocol import Store
 from holdfast.worker.crew import Crew
 from holdfast.worker.hand import Hand
+from holdfast.worker.health import Checkup, Door, Vitals
 from holdfast.worker.messages import Hello
+from holdfast.worker.metrics import Depths, Tally
 from holdfast.worker.nursery import Nursery
 from holdfast.worker.plan import Plan
 from holdfast.worker.pulse import Pulse
 from holdfast.worker.reloading import SourceWatch
+from holdfast.worker.sdnotify import Herald
 from holdfast.worker.signals import Signals
 from holdfast.worker.storekeeper import Storekeeper
 
@@ -48,7 +52,7 @@ STOPPED, HANDED_BACK = 0, 3
 class Supervisor:
     """One worker: a supervisor's main thread and all it owns."""
 
-    def __init__(self, plan: Plan, announce: Callable[[Hello, Store, str], None]) -> None:
+    def __init__(self, plan: Plan, announce: Callable[[Hello, Store, str], None], door: Door | None = None) -> None:
         self._plan = plan
         self._announce = announce
         self._selector = selectors.DefaultSelector()
@@ -59,6 +63,11 @@ class Supervisor:
         self._crew = Crew(self._wake_keeper)
         self._nursery = Nursery(plan, self._crew, self._selector, self._pulse)
         self._sources = SourceWatch() if plan.reloads else None
+        self._vitals = Vitals(plan.lease_s)
+        self._door = door
+        self._tally = None if door is None else Tally()
+        self._checkup = Checkup(self._vitals, self._crew, self._nursery, self._tally)
+        self._herald = Herald(os.environ)
         self._dumped = 0
 
     def run(self) -> int:
@@ -72,6 +81,8 @@ class Supervisor:
                     self.tick()
                 return self._stop()
             finally:
+                if self._checkup.depths is not None:
+                    self._checkup.depths.close()
                 self._nursery.close(spare="the worker ended")
                 self._pulse.close()
                 self._selector.close()
@@ -79,6 +90,7 @@ class Supervisor:
     def tick(self) -> None:
         """Do one round: hear the children, obey signals, look at deadlines, replace the dead."""
         ready = self._selector.select(self._pause_s())
+        self._vitals.main_turned = time.monotonic()
         if self._pulse.left_s() <= 0:  # before anyone is buried: who was killed for this is not charged
             self._fence()
         for key, _ in ready:
@@ -91,17 +103,28 @@ class Supervisor:
             log.info("source files have changed; the children are replaced")
             self._nursery.renew()
         self._nursery.look_after()
+        if self._herald.left_s() <= 0:
+            self._tell_systemd()
 
     def _pause_s(self) -> float:
         with self._crew.lock:
             is_waited_for = any(len(hand) > 1 or hand.is_retiring for hand in self._crew.hands)
-        return min(_TICK_S if is_waited_for else _IDLE_TICK_S, max(0.0, self._pulse.left_s()))
+        longest = _TICK_S if is_waited_for else _IDLE_TICK_S
+        return min(longest, max(0.0, min(self._pulse.left_s(), self._herald.left_s())))
+
+    def _tell_systemd(self) -> None:
+        checkup = self._checkup
+        self._herald.tell(
+            checkup.status(), is_live=checkup.why_not_live() is None, is_ready=checkup.why_not_ready() is None
+        )
 
     # --- start --------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
         if self._sources is not None:
             self._nursery.on_files = self._sources.watch
+        if self._door is not None:
+            self._door.start(self._checkup.answer)
         hello = self._nursery.first(self.tick)
         self._store = connect(hello.url, tier=hello.tier, namespace=hello.namespace)
         for name, policy in hello.queues.items():
@@ -113,10 +136,14 @@ class Supervisor:
             tasks=hello.names,
             on_renewed=self._pulse.renew,
             on_news=self._signals.ring,
+            vitals=self._vitals,
+            tally=self._tally,
         )
+        self._checkup.depths = Depths(lambda: connect(hello.url, tier=hello.tier, namespace=hello.namespace))
         self._signals.must_die = False
         self._announce(hello, self._store, self._keeper.worker)
         self._keeper.start()
+        self._tell_systemd()
 
     # --- stop ---------------------------------------------------------------------------------------------
 
@@ -132,6 +159,8 @@ class Supervisor:
         """Stop in order: no new claims, then what runs, then the children, then the lease."""
         assert self._keeper is not None
         assert self._store is not None
+        self._vitals.is_stopping = True
+        self._herald.stopping()
         self._keeper.stop_claiming()
         self._nursery.retire_all()
         if running := self._crew.held():
