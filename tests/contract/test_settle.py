@@ -200,13 +200,28 @@ def test_a_run_is_remembered_with_all_that_is_known_of_it(store: Store, clock: V
 
 def test_every_verdict_leaves_a_run_oldest_first(store: Store) -> None:
     job_id = pushed(store)
-    for ending in (retry, snoozed, released):
+    for ending in (retry, snoozed):
         store.settle([ending(claimed(store))])
+    store.settle([released(claimed(store), took_us=5)])
     store.settle([crashed(claimed(store), "died")])
     store.settle([done(claimed(store))])
     runs = store.inspector.history(job_id)
     assert [run.outcome for run in runs] == ["retry", "snoozed", "released", "crashed", "done"]
     assert [run.number for run in runs] == [1, 2, 3, 4, 5]
+
+
+def test_a_claim_that_was_handed_back_unstarted_is_no_run_and_pushes_none_out(store: Store) -> None:
+    """A worker that takes more than it can start must not wipe out what is known of a job."""
+    job_id = pushed(store)
+    worker = enlisted(store)
+    for _ in range(3):
+        store.settle([retry(claimed(store, worker))])
+    for _ in range(15):
+        store.settle([released(claimed(store, worker))])
+    store.settle([done(claimed(store, worker))])
+    assert [(run.number, run.outcome) for run in store.inspector.history(job_id)] == [
+        (1, "retry"), (2, "retry"), (3, "retry"), (19, "done"),
+    ]  # fmt: skip
 
 
 def test_the_last_ten_runs_are_kept(store: Store) -> None:

@@ -18,7 +18,7 @@ import pytest
 from holdfast.cli.main import main
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.worker import health
-from tests.process.faults import wrap
+from tests.process.faults import POINTS, wrap
 from tests.process.processes import Workers, children_of, until
 from tests.process.tasks import app, die, fail, flaky, hold, note
 
@@ -91,9 +91,20 @@ class Door(msgspec.Struct):
         return Metrics(text)
 
 
-def open_door(workers: Workers, *options: str, faults: tuple[str, ...] = ()) -> Door:
+def open_door(workers: Workers) -> Door:
     """Start a worker with a door, and wait until it has said where that is."""
-    process = workers.start("--health", "0", *options, faults=faults)
+    return Door(workers.start("--health", "0"), _port(workers))
+
+
+def open_door_of_troubled(workers: Workers) -> Door:
+    """Start a worker in whose store there is an outage, or a stall, while a file of that name exists."""
+    command = [sys.executable, "-m", "tests.process.test_health", "worker", "tests.process.tasks:app"]
+    options = ["--health", "0", "--lease", str(LEASE_S)]
+    with (workers.folder / "output").open("a") as output:
+        process = subprocess.Popen(
+            [*command, *options], env=workers.environment, stdout=output, stderr=output, text=True
+        )
+    workers.started.append(process)
     return Door(process, _port(workers))
 
 
@@ -143,41 +154,36 @@ def test_a_worker_that_stops_is_live_and_not_ready_until_it_has_ended(workers: W
 
 
 def test_a_worker_cut_off_from_its_store_answers_says_so_and_recovers(workers: Workers) -> None:
-    assert note.enqueue(1)
-    door = open_door(workers, "--lease", str(LEASE_S), faults=("outage",))
+    door = open_door_of_troubled(workers)
     until(lambda: door.metrics().get("holdfast_store_up") == 1, "the store is up")
     outage = workers.folder / "outage"
     outage.touch()
+    over = time.monotonic() + PATIENCE_S + 2
     until(lambda: not_ready(door, "the worker holds no live lease"), "the lease has ended")
     metrics = door.metrics()
     assert metrics.get("holdfast_store_up") == 0
     assert metrics.get("holdfast_lease_seconds_left") == 0
     assert (metrics.get("holdfast_store_errors_total") or 0) > 0
     assert (metrics.get("holdfast_lease_renewal_failures_total") or 0) > 0
+    until(lambda: time.monotonic() > over, "it has lasted for longer than a thread may hang")
     assert door.ask("/live")[0] == 200, "a restart would not bring the store back"
     before = metrics.labels("holdfast_worker_info")
     outage.unlink()
-    until(lambda: door.ask("/ready")[0] == 200, "it is ready again")
-    assert door.metrics().get("holdfast_store_up") == 1
-    assert door.metrics().labels("holdfast_worker_info") != before, "under another id"
+    until(lambda: door.metrics().labels("holdfast_worker_info") != before, "it has enlisted under another id")
+    until(lambda: door.metrics().get("holdfast_store_up") == 1, "the store is up again")
+    assert door.ask("/ready")[0] == 200
 
 
 def test_a_worker_whose_store_thread_hangs_is_not_live_and_feeds_no_watchdog(workers: Workers) -> None:
     with Ear(workers, "notify") as ear:
         workers.environment["WATCHDOG_USEC"] = "400000"
-        command = [sys.executable, "-m", "tests.process.test_health", "worker", "tests.process.tasks:app"]
-        with (workers.folder / "output").open("w") as output:
-            process = subprocess.Popen(
-                [*command, "--health", "0"], env=workers.environment, stdout=output, stderr=output, text=True
-            )
-        workers.started.append(process)
-        door = Door(process, _port(workers))
+        door = open_door_of_troubled(workers)
         ear.until("WATCHDOG=1")
         (workers.folder / "stall").touch()
         until(lambda: door.ask("/live")[0] == 503, "it is not live")
         assert re.fullmatch(r"the store thread has not turned for \d+ s\n", door.ask("/live")[1])
         assert door.ask("/ready")[0] == 503
-        assert door.metrics().get("holdfast_worker_info") is None, "the page is there, and has labels"
+        assert door.metrics().get("holdfast_children", state="ready") == 1
         ear.hear_for(0.1)  # what was on its way
         assert not [words for words in ear.hear_for(1.0) if "WATCHDOG=1" in words]
         (workers.folder / "stall").unlink()
@@ -277,6 +283,7 @@ def _depth(door: Door, state: str) -> float | None:
 
 def test_clients_that_send_nothing_hinder_nobody_and_are_cut_off(workers: Workers) -> None:
     door = open_door(workers)
+    assert note.enqueue(0).result(timeout=20) == 0, "all its own threads are there"
     threads = _threads(door.process.pid)
     silent = [socket.create_connection(("127.0.0.1", door.port)) for _ in range(30)]
     try:
@@ -300,8 +307,40 @@ def test_a_client_that_talks_without_end_is_cut_off(workers: Workers) -> None:
     door = open_door(workers)
     with socket.create_connection(("127.0.0.1", door.port), timeout=10) as client:
         client.sendall(b"GET /live HTTP/1.1\r\n" + b"X-Long: " + b"x" * 20_000)
+        began = time.monotonic()
         assert _is_cut_off(client)
+        assert time.monotonic() - began < health.DEADLINE_S / 2
     assert door.ask("/live")[0] == 200
+
+
+def test_answers_that_hang_take_up_no_more_than_a_few_threads() -> None:
+    goes_on, asked, clients = threading.Event(), threading.Semaphore(0), []
+    door = health.Door("0")
+
+    def answer(_path: str) -> health.Reply:
+        asked.release()
+        goes_on.wait(60)
+        return health.Reply(200, "at last")
+
+    def ask() -> socket.socket:
+        client = socket.create_connection((door.address.host, door.address.port), timeout=5)
+        clients.append(client)
+        client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        return client
+
+    door.start(answer)
+    try:
+        for _ in range(2 * health.MOST_CLIENTS):
+            ask()
+            assert asked.acquire(timeout=10)
+        assert _is_cut_off(ask()), "there is no thread for it"
+        goes_on.set()
+        assert ask().recv(1000).startswith(b"HTTP/1.1 200 OK"), "now there is"
+    finally:
+        goes_on.set()
+        for client in clients:
+            client.close()
+        door.close()
 
 
 @pytest.mark.parametrize(
@@ -348,7 +387,9 @@ def test_an_address_that_is_none_is_refused(workers: Workers, address: str) -> N
     done = workers.burst("--health", address)
     if address:
         assert done.returncode == 1
-        assert f"expected the address of the health door as PORT, HOST:PORT or unix:/path, got: {address!r}" in done.stderr
+        assert (
+            f"expected the address of the health door as PORT, HOST:PORT or unix:/path, got: {address!r}" in done.stderr
+        )
     else:
         assert done.returncode == 0, "nothing was asked for"
 
@@ -357,7 +398,6 @@ def test_the_socket_of_a_killed_worker_is_taken_over(workers: Workers) -> None:
     path = str(workers.folder / "door")
     first = Door(workers.start("--health", f"unix:{path}"), path=path)
     until(lambda: Path(path).exists() and first.ask("/ready")[0] == 200, "it is ready")
-    assert "there" in workers.burst("--health", f"unix:{path}").stderr or True
     first.process.kill()
     first.process.wait()
     second = Door(workers.start("--health", f"unix:{path}"), path=path)
@@ -469,7 +509,7 @@ def test_a_worker_without_anyone_to_tell_works(workers: Workers) -> None:
     assert workers.lines("note") == ["note 1"]
 
 
-# --- a worker whose store thread hangs while the file `stall` exists --------------------------------------------------
+# --- a worker in trouble: see `open_door_of_troubled` -----------------------------------------------------------------
 
 
 def _hang_while_told(*_: object, **__: object) -> None:
@@ -481,4 +521,5 @@ def _hang_while_told(*_: object, **__: object) -> None:
 if __name__ == "__main__":
     health._LEAST_PATIENCE_S = PATIENCE_S  # type: ignore[misc]
     wrap(SqliteStore, "rescue", _hang_while_told, None)
+    POINTS["outage"]()
     main()

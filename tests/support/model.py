@@ -161,7 +161,8 @@ class Model:
             old.id, old.deliveries, old.generation, old.worker, verdict.token, old.claimed_us, now,
             verdict.took_us, verdict.outcome, verdict.reason, verdict.error, verdict.traceback,
         )  # fmt: skip
-        job.runs = [*job.runs, run][-10:]
+        if verdict.is_of_a_run:
+            job.runs = [*job.runs, run][-10:]
         job.token = None
         job.set(
             worker=None, claimed_us=None, due_us=landing.due_us, failures=landing.failures,

@@ -36,14 +36,19 @@ class Verdict(msgspec.Struct, frozen=True, array_like=True):
     error: str | None = None
     traceback: str | None = None
 
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether there was a run to remember: a claim that was handed back unstarted is none."""
+        return self.outcome != "released" or self.took_us > 0
+
 
 def done(claim: Claim, result: bytes | None = None, took_us: int = 0) -> Verdict:
     return Verdict(claim.id, claim.token, claim.queue, "done", took_us=took_us, result=result)
 
 
-def released(claim: Claim, reason: str | None = None) -> Verdict:
-    """Hand the job back as if it had never been taken: same place in the queue, nothing charged."""
-    return Verdict(claim.id, claim.token, claim.queue, "released", reason=reason)
+def released(claim: Claim, reason: str | None = None, took_us: int = 0) -> Verdict:
+    """Hand the job back: same place in the queue, nothing charged. Without `took_us` it had not been started."""
+    return Verdict(claim.id, claim.token, claim.queue, "released", took_us=took_us, reason=reason)
 
 
 def crashed(claim: Claim, error: str, traceback: str | None = None, took_us: int = 0) -> Verdict:

@@ -13,12 +13,18 @@
 
 A job that someone asked to cancel while it ran is cancelled by any verdict that would have brought it back.
 A job that has truly started cannot expire any more: `retry`, `snoozed` and `crashed` forget its `expires`.
+Each run is remembered, the last `KEEP_RUNS` of a job; a claim that was handed back unstarted is no run.
 """
+
+from typing import Final
 
 import msgspec
 
 from holdfast.model.states import State
 from holdfast.model.verdict import CRASHED, Verdict
+
+KEEP_RUNS: Final = 10
+"""How many finished runs of a job are kept."""
 
 
 class Landing(msgspec.Struct, frozen=True):

@@ -103,7 +103,7 @@ class _Drain:
         try:
             return self._notices.file(self._attempt(claim))
         except KeyboardInterrupt:
-            self._store.settle([released(claim, "interrupted")])
+            self._store.settle([released(claim, "interrupted", took_us=1)])
             raise
 
     def _attempt(self, claim: Claim) -> Verdict:

@@ -6,11 +6,13 @@ after the one, and cancels the others when it ends.
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import Verdict, released
+from holdfast.policy.moments import SECOND
 from holdfast.run.attempt import arun_attempt
 from holdfast.run.bench import Bench
 from holdfast.run.notices import Notices
@@ -92,19 +94,21 @@ class Loop:
     async def _carry_out(self, claim: Claim) -> None:
         import asyncio
 
+        began = time.monotonic()
         try:
             verdict = await arun_attempt(claim, self._bench)
         except asyncio.CancelledError:
-            verdict = self._cut_short(claim)
+            verdict = self._cut_short(claim, max(1, round((time.monotonic() - began) * SECOND)))
         except BaseException as error:  # noqa: BLE001  # a slot must not leak
             verdict = broken(claim, error)
         self._tasks.pop(claim.token, None)
         self._end(verdict)
 
-    def _cut_short(self, claim: Claim) -> Verdict:
+    def _cut_short(self, claim: Claim, took_us: int) -> Verdict:
         if self._notices.is_cancelled(claim.token):
-            return Verdict(claim.id, claim.token, claim.queue, "cancelled", reason="cancelled while it ran")
-        return released(claim, "the worker stopped")
+            reason = "cancelled while it ran"
+            return Verdict(claim.id, claim.token, claim.queue, "cancelled", took_us=took_us, reason=reason)
+        return released(claim, "the worker stopped", took_us)
 
 
 async def _wind_down() -> None:

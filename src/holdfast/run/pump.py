@@ -23,7 +23,7 @@ import msgspec
 
 from holdfast.errors import LeaseLost, StoreError
 from holdfast.model.claim import Claim
-from holdfast.model.verdict import Lost, Verdict, released
+from holdfast.model.verdict import Lost, Verdict
 from holdfast.run.beater import Beater
 from holdfast.run.bench import Bench
 from holdfast.run.identity import new_worker
@@ -249,7 +249,7 @@ class Pump:
         self._slots.give_up()
         tokens = {verdict.token for verdict in ended}
         left = [claim for claim in running if claim.token not in tokens]
-        verdicts = [*ended, *(released(claim, "the worker stopped") for claim in left)]
+        verdicts = [*ended, *(self._slots.hand_back(claim) for claim in left)]
         for claim in left:
             log.warning("job %s (%s) did not finish within the grace and was handed back", claim.id, claim.task)
         try:

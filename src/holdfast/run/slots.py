@@ -4,6 +4,7 @@ Only the pump starts runs and collects their ends, so the counts need no lock. A
 run's end, and every run has one: whatever happens inside, it becomes a verdict (a slot cannot leak).
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,6 +13,7 @@ import msgspec
 
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import Verdict, released
+from holdfast.policy.moments import SECOND
 from holdfast.run.bench import Bench
 from holdfast.run.loop import Loop
 from holdfast.run.notices import Notices
@@ -28,7 +30,7 @@ class Slots:
         self._sizes: dict[Kind, int] = {"sync": threads, "async": coroutines}
         self._busy: dict[Kind, int] = {"sync": 0, "async": 0}
         self._on_end = on_end
-        self._running: dict[str, Claim] = {}
+        self._running: dict[str, tuple[Claim, float]] = {}
         self._ended: deque[tuple[Kind, Verdict]] = deque()
         self._threads = Threads(self._bench, threads, partial(self._end, "sync"))
         self._loop = Loop(self._bench, self._notices, partial(self._end, "async"))
@@ -45,7 +47,12 @@ class Slots:
 
     @property
     def running(self) -> list[Claim]:
-        return list(self._running.values())
+        return [claim for claim, _ in self._running.values()]
+
+    def hand_back(self, claim: Claim) -> Verdict:
+        """Give the verdict by which a run that does not end is handed back."""
+        _, began = self._running.get(claim.token, (claim, time.monotonic()))
+        return released(claim, "the worker stopped", took_us=_since_us(began))
 
     @property
     def has_ended(self) -> bool:
@@ -59,7 +66,7 @@ class Slots:
             spec = self._bench.registry.find(claim.task)
             kind: Kind = spec.kind if spec else "sync"
             self._busy[kind] += 1
-            self._running[claim.token] = claim
+            self._running[claim.token] = (claim, time.monotonic())
             try:
                 self._start(kind, claim)
             except RuntimeError as error:  # the system gives no thread
@@ -109,3 +116,7 @@ class Slots:
         self._ended.append((kind, verdict))
         self._running.pop(verdict.token, None)
         self._on_end()
+
+
+def _since_us(began: float) -> int:
+    return max(1, round((time.monotonic() - began) * SECOND))

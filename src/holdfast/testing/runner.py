@@ -103,7 +103,7 @@ class Runner:
                 return run_attempt(claim, bench)
             return self._carry_out_async(claim, bench)
         except KeyboardInterrupt:
-            self._store.settle([released(claim, "interrupted")])
+            self._store.settle([released(claim, "interrupted", took_us=1)])
             raise
 
     def _carry_out_async(self, claim: Claim, bench: Bench) -> Verdict:

@@ -258,10 +258,12 @@ class Hand:
 
     def _verdict(self, place: int, claim: Claim, words: Obituary) -> Verdict:
         since = self.ledger.started_us(place)
-        is_innocent = self.spared is not None or (self.overdue is not None and self.overdue != place)
-        if not since or is_innocent:
+        if not since:
             return released(claim, self.spared)
-        return crashed(claim, words.error, words.traceback, took_us=monotonic_us() - since)
+        took_us = max(1, monotonic_us() - since)
+        if self.spared is not None or (self.overdue is not None and self.overdue != place):
+            return released(claim, self.spared or "its process was killed for another job's sake", took_us)
+        return crashed(claim, words.error, words.traceback, took_us)
 
     def _took_leave(self, status: int, usage: resource.struct_rusage) -> None:
         self._ended = (status, usage)

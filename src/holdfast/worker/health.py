@@ -36,6 +36,7 @@ DEADLINE_S: Final = 5.0
 MOST_CLIENTS: Final = 8
 _MOST_THREADS: Final = 2 * MOST_CLIENTS
 """Those of clients that were cut off count until they have ended."""
+_PLACE_S: Final = 1.0
 _LONGEST_HEAD: Final = 8192
 _LEAST_PATIENCE_S: Final = 30.0
 _LATELY_S: Final = 5.0
@@ -245,6 +246,7 @@ class Door:
         except OSError as error:
             raise InvalidInput(f"cannot listen on {text} for --health: {error.strerror or error}") from error
         self._clients: dict[socket.socket, None] = {}
+        self._threads = threading.BoundedSemaphore(_MOST_THREADS)
         self._lock = threading.Lock()
         self._is_closed = threading.Event()
         self.address = address if address.path else Address(address.host, self._listener.getsockname()[1])
@@ -268,21 +270,21 @@ class Door:
             except OSError:  # closed; or no descriptor is left, which may pass
                 self._is_closed.wait(0.1)
                 continue
-            if self._admits(client):
+            if self._threads.acquire(timeout=_PLACE_S):
+                self._note(client)
                 threading.Thread(target=self._serve, args=(client,), name="holdfast-client", daemon=True).start()
             else:
-                client.close()
+                client.close()  # all threads hang in their answers: nobody can be told anything
 
-    def _admits(self, client: socket.socket) -> bool:
-        """Note a client, and cut off the oldest if there is no place. Return whether it can be served."""
+    def _note(self, client: socket.socket) -> None:
+        """Give a client a place, if need be that of the oldest, which is cut off."""
         with self._lock:
-            if len(self._clients) >= _MOST_THREADS:
-                return False
             if len(self._clients) >= MOST_CLIENTS:
+                oldest = next(iter(self._clients))
+                del self._clients[oldest]
                 with contextlib.suppress(OSError):  # it is gone already
-                    next(iter(self._clients)).shutdown(socket.SHUT_RDWR)
+                    oldest.shutdown(socket.SHUT_RDWR)
             self._clients[client] = None
-            return True
 
     def _serve(self, client: socket.socket) -> None:
         try:
@@ -294,6 +296,7 @@ class Door:
         finally:
             with self._lock:
                 self._clients.pop(client, None)
+            self._threads.release()
 
     def _respond(self, head: bytes) -> bytes:
         """Give the response to the head of a request."""

@@ -3,18 +3,14 @@
 Each function is called with the shelf's lock held.
 """
 
-from typing import Final
-
 from holdfast.model.claim import Progress
 from holdfast.model.run import Run
 from holdfast.model.states import FINAL
 from holdfast.model.verdict import CRASHED, Lost, Outcome, Verdict
-from holdfast.policy.landing import Landing, land
+from holdfast.policy.landing import KEEP_RUNS, Landing, land
 from holdfast.policy.moments import SECOND
 from holdfast.store.memory.entry import Entry, finish
 from holdfast.store.memory.shelf import Shelf
-
-KEEP_RUNS: Final = 10
 
 
 def settle(shelf: Shelf, verdict: Verdict, now_us: int) -> Lost | None:
@@ -78,7 +74,8 @@ def _carry_out(shelf: Shelf, entry: Entry, verdict: Verdict, now_us: int) -> Non
         now_us=now_us,
     )
     shelf.lift(entry)
-    _remember(entry, verdict, now_us)
+    if verdict.is_of_a_run:
+        _remember(entry, verdict, now_us)
     _touch_down(entry, landing)
     _explain(entry, verdict, landing, now_us)
     if landing.state in FINAL:

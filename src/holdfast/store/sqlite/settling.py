@@ -3,15 +3,13 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from holdfast.model.states import FINAL, is_move
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.policy.landing import Landing, land
+from holdfast.policy.landing import KEEP_RUNS, Landing, land
 from holdfast.policy.moments import SECOND
 from holdfast.store.sqlite.schema import Statements
-
-KEEP_RUNS: Final = 10
 
 
 class Settled:
@@ -23,7 +21,7 @@ class Settled:
         self.has_returned = False
         self.landings: list[tuple[Any, ...]] = []
         self.runs: list[tuple[Any, ...]] = []
-        self.old_runs: list[tuple[int, int]] = []
+        self.old_runs: list[tuple[int, int, int]] = []
 
 
 def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Sequence[Verdict], now_us: int) -> Settled:
@@ -41,7 +39,7 @@ def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Seq
     connection.executemany(statements["land"], settled.landings)
     connection.executemany(statements["record_run"], settled.runs)
     if settled.old_runs:
-        connection.executemany(statements.of("delete from ns_run where job = ? and number <= ?"), settled.old_runs)
+        connection.executemany(statements["forget_runs"], settled.old_runs)
     return settled
 
 
@@ -64,12 +62,13 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
         now_us + result_ttl_s * SECOND if landing.state == "succeeded" else None,
         reason, error, traceback, seq,
     ))  # fmt: skip
-    settled.runs.append((
-        seq, number, generation, worker, token, claimed_us, now_us, verdict.took_us,
-        verdict.outcome, verdict.reason, verdict.error, verdict.traceback,
-    ))  # fmt: skip
-    if number > KEEP_RUNS:
-        settled.old_runs.append((seq, number - KEEP_RUNS))
+    if verdict.is_of_a_run:
+        settled.runs.append((
+            seq, number, generation, worker, token, claimed_us, now_us, verdict.took_us,
+            verdict.outcome, verdict.reason, verdict.error, verdict.traceback,
+        ))  # fmt: skip
+        if number > KEEP_RUNS:
+            settled.old_runs.append((seq, seq, KEEP_RUNS))
     settled.has_ended |= ended
     settled.has_returned |= not ended
 
