@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -70,7 +71,26 @@ def scaling(repeats: int) -> Figures:
         }
         figures[f"{what} jobs, one process (jobs/s)"] = rates[1]
         figures[f"{what} jobs, two processes / one"] = rates[2] / rates[1]
+    figures["the same computation without a queue, two processes / one"] = _bare_loops(2) / _bare_loops(1)
     return figures
+
+
+def _bare_loops(processes: int) -> float:
+    """Compute for two seconds in so many processes at once; give how often per second. What the machine has to offer."""
+    command = [sys.executable, "-c", _LOOP]
+    loops = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    return sum(float(loop.communicate()[0]) for loop in loops)
+
+
+_LOOP = """
+import time
+from benchmarks.tasks import compute
+over, rounds = time.perf_counter() + 2, 0
+while time.perf_counter() < over:
+    compute(0)
+    rounds += 1
+print(rounds / 2)
+"""
 
 
 def head_of_line(repeats: int) -> Figures:
