@@ -31,7 +31,7 @@ MOST_QUEUES: Final = 500
 BOUNDS_S: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800)
 _BOUNDS_US: Final = [round(bound * SECOND) for bound in BOUNDS_S]
 _UNTIMED: Final = ("released", "parked")
-"""Outcomes of claims that were handed back, most of them unstarted: they say nothing of how long a run takes."""
+"""Outcomes of runs that were cut short or never began: they say nothing of how long a run takes."""
 
 _PATIENCE_S: Final = 2.0
 _FRESH_S: Final = 1.0
@@ -77,7 +77,7 @@ class Tally:
         with self._lock:
             for verdict in verdicts:
                 task = self._tasks.pop(verdict.token, None)
-                if task is None:
+                if task is None or not verdict.is_of_a_run:
                     continue
                 series = self._series.get(task) or self._begin(task)
                 outcome = verdict.outcome
@@ -172,7 +172,7 @@ class Page:
     def add_runs(self, series: Mapping[str, Series]) -> None:
         """Write what a tally has counted."""
         self.add(
-            "holdfast_runs_total", "counter", "Claims that ended here, by task and outcome.",
+            "holdfast_runs_total", "counter", "Runs that ended here, by task and outcome.",
             (({"task": task, "outcome": outcome}, number)
              for task, one in series.items() for outcome, number in one.outcomes.items()),
         )  # fmt: skip

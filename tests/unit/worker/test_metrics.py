@@ -52,9 +52,9 @@ class TestTally:
 
     def test_what_was_handed_back_is_counted_and_not_timed(self) -> None:
         tally = Tally()
-        tally.take([claim(1)])
-        tally.settle([released(claim(1))], [])
-        assert counted(tally) == {"released": 1}
+        tally.take([claim(1), claim(2)])
+        tally.settle([released(claim(1)), released(claim(2), took_us=5)], [])
+        assert counted(tally) == {"released": 1}, "one of them had not been started"
         assert sum(tally.series()["shop.send"].buckets) == 0
 
     @pytest.mark.parametrize(
