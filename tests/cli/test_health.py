@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.model.worker import WorkerRecord
-from holdfast.worker.health import Door, Reply
+from holdfast.worker.checkup import Reply
+from holdfast.worker.door import Door
 from tests.cli.conftest import Answer, Shop, run
 
 

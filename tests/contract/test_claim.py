@@ -86,7 +86,7 @@ def test_a_claim_carries_all_that_a_run_needs(store: Store, clock: VirtualClock)
     new = job("mail", seal=b"seal", crash_budget=4)
     store.push([new])
     claim = claimed(store, queue="mail")
-    assert claim == Claim(new.id, claim.token, "mail", new.task, new.envelope, b"seal", 0, 0, 4, clock())
+    assert claim == Claim(new.id, claim.token, "mail", new.task, new.envelope, b"seal", 0, 0, 4, clock(), clock())
     assert claim.attempt == 1
 
 
@@ -209,3 +209,12 @@ def test_without_faults_a_job_runs_exactly_once(store: Store) -> None:
         assert store.settle([done(claim) for claim in claims]) == []
     assert seen == [new.id for new in batch]
     assert all(record(store, job_id).deliveries == 1 for job_id in seen)
+
+
+def test_a_claim_tells_when_its_job_became_due(store: Store, clock: VirtualClock) -> None:
+    """So that a worker can tell how late it was, on the store's clock."""
+    due_us = clock.in_s(5)
+    pushed(store, delay_us=5 * SECOND)
+    clock.advance(7)
+    claim = claimed(store)
+    assert (claim.due_us, claim.claimed_us) == (due_us, clock())

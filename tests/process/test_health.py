@@ -17,7 +17,9 @@ import pytest
 
 from holdfast.cli.main import main
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.worker import health
+from holdfast.worker import door as doors
+from holdfast.worker import vitals
+from holdfast.worker.checkup import Reply
 from tests.process.faults import POINTS, wrap
 from tests.process.processes import Workers, children_of, until
 from tests.process.tasks import app, die, fail, flaky, hold, note
@@ -291,11 +293,11 @@ def test_clients_that_send_nothing_hinder_nobody_and_are_cut_off(workers: Worker
             client.sendall(b"GET /metr")
         began = time.monotonic()
         assert door.ask("/live")[0] == 200
-        assert time.monotonic() - began < health.DEADLINE_S / 2
+        assert time.monotonic() - began < doors.DEADLINE_S / 2
         assert note.enqueue(1).result(timeout=20) == 1
-        assert _threads(door.process.pid) <= threads + 2 * health.MOST_CLIENTS + 1
+        assert _threads(door.process.pid) <= threads + 2 * doors.MOST_CLIENTS + 1
         for client in silent:
-            client.settimeout(2 * health.DEADLINE_S)
+            client.settimeout(2 * doors.DEADLINE_S)
             assert _is_cut_off(client)
         until(lambda: _threads(door.process.pid) <= threads + 1, "their threads have ended")
     finally:
@@ -309,18 +311,18 @@ def test_a_client_that_talks_without_end_is_cut_off(workers: Workers) -> None:
         client.sendall(b"GET /live HTTP/1.1\r\n" + b"X-Long: " + b"x" * 20_000)
         began = time.monotonic()
         assert _is_cut_off(client)
-        assert time.monotonic() - began < health.DEADLINE_S / 2
+        assert time.monotonic() - began < doors.DEADLINE_S / 2
     assert door.ask("/live")[0] == 200
 
 
 def test_answers_that_hang_take_up_no_more_than_a_few_threads() -> None:
     goes_on, asked, clients = threading.Event(), threading.Semaphore(0), []
-    door = health.Door("0")
+    door = doors.Door("0")
 
-    def answer(_path: str) -> health.Reply:
+    def answer(_path: str) -> Reply:
         asked.release()
         goes_on.wait(60)
-        return health.Reply(200, "at last")
+        return Reply(200, "at last")
 
     def ask() -> socket.socket:
         client = socket.create_connection((door.address.host, door.address.port), timeout=5)
@@ -330,7 +332,7 @@ def test_answers_that_hang_take_up_no_more_than_a_few_threads() -> None:
 
     door.start(answer)
     try:
-        for _ in range(2 * health.MOST_CLIENTS):
+        for _ in range(2 * doors.MOST_CLIENTS):
             ask()
             assert asked.acquire(timeout=10)
         assert _is_cut_off(ask()), "there is no thread for it"
@@ -519,7 +521,7 @@ def _hang_while_told(*_: object, **__: object) -> None:
 
 
 if __name__ == "__main__":
-    health._LEAST_PATIENCE_S = PATIENCE_S  # type: ignore[misc]
+    vitals._LEAST_PATIENCE_S = PATIENCE_S  # type: ignore[misc]
     wrap(SqliteStore, "rescue", _hang_while_told, None)
     POINTS["outage"]()
     main()

@@ -125,7 +125,7 @@ class Model:
         shown = job.shown
         return Claim(
             shown.id, job.token, shown.queue, shown.task, shown.envelope, shown.seal,
-            shown.failures, shown.crashes, shown.crash_budget, now,
+            shown.failures, shown.crashes, shown.crash_budget, now, shown.due_us,
         )  # fmt: skip
 
     def _expire(self, queue: str) -> int:

@@ -64,7 +64,7 @@ def health(ctx: click.Context, address: str | None, max_age: float | None, timeo
 def _of_worker(text: str, timeout_s: float) -> Opinion:
     from http.client import HTTPConnection, HTTPException  # 20 ms, and only for this
 
-    from holdfast.worker.health import Address, parse_address  # loads the worker
+    from holdfast.worker.door import Address, parse_address  # loads the worker
 
     url = text if text.startswith("http://") else None
     address = parse_address(text) if url is None else Address(*_host_and_port(url))

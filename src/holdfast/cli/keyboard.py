@@ -1,7 +1,7 @@
 """The terminal while a live view is on it: keys come one by one, unseen; signals ask, and never tear a picture apart.
 
     q, Ctrl-C, SIGTERM    ask to stop; the view does so between two pictures, when nothing is half drawn
-    a second of these     ends whatever hangs, by KeyboardInterrupt
+    a second of these     ends whatever hangs, by KeyboardInterrupt: once, for what follows puts the terminal back
     Ctrl-Z                does nothing: a view that is stopped would leave its screen behind
     a new size            wakes the view
 
@@ -80,6 +80,7 @@ class Keyboard:
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if self.is_told_to_stop and not self._is_hushed:
+            self.hush()
             raise KeyboardInterrupt
         self.stopped_by = self.stopped_by or number
 

@@ -21,6 +21,8 @@ class Claim(msgspec.Struct, frozen=True, array_like=True):
     crashes: int
     crash_budget: int
     claimed_us: int
+    due_us: int = 0
+    """When the job became due: what it was claimed after that, it was late."""
 
     @property
     def attempt(self) -> int:

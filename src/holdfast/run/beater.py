@@ -29,7 +29,8 @@ class Beater:
     """Beats for one worker id.
 
     `on_cancelled` gets the tokens of jobs to stop, `on_renewed` for how many seconds the lease can be relied on from now,
-    `on_dismissed` is called if the worker is to stop, `on_lost` once. `report` is what the worker says of itself.
+    `on_dismissed` is called if the worker is to stop, `on_failed` when a beat renewed nothing, `on_lost` once. `report` is
+    what the worker says of itself.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Beater:
         on_lost: Callable[[], None],
         on_renewed: Callable[[float], None] = _do_nothing,
         on_dismissed: Callable[[], None] = lambda: None,
+        on_failed: Callable[[], None] = lambda: None,
         report: Callable[[], WorkerReport | None] = lambda: None,
     ) -> None:
         self._store = store
@@ -51,6 +53,7 @@ class Beater:
         self._on_lost = on_lost
         self._on_renewed = on_renewed
         self._on_dismissed = on_dismissed
+        self._on_failed = on_failed
         self._report = report
         self._stopped = threading.Event()
         self._renewed = time.monotonic()
@@ -72,10 +75,13 @@ class Beater:
             beat = self._store.beat(self._worker, report=self._report())
         except StoreError as error:
             log.warning("worker %s cannot renew its lease: %s", self._worker, error)
+            self._on_failed()
             return self._is_trusted()
         self._renewed = asked
         if beat.is_alive:
             self._on_renewed(self._lease_s * _TRUSTED_SHARE - (time.monotonic() - asked))
+        else:
+            self._on_failed()
         if beat.cancelled:
             self._on_cancelled(beat.cancelled)
         if beat.must_leave:

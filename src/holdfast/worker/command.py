@@ -8,7 +8,7 @@ from holdfast.errors import InvalidInput, StoreUnavailable
 from holdfast.model.query import StoreInfo
 from holdfast.policy.names import check_queue
 from holdfast.store.protocol import Store
-from holdfast.worker.health import Door, parse_address
+from holdfast.worker.door import Door, parse_address
 from holdfast.worker.messages import Hello
 from holdfast.worker.plan import Plan
 from holdfast.worker.supervisor import Supervisor

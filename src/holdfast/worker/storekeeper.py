@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final
 
 from holdfast.errors import HoldfastError, LeaseLost, StoreError
 from holdfast.model.claim import Claim
@@ -24,10 +24,10 @@ from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
 from holdfast.worker.crew import Crew, Inbox
 from holdfast.worker.hand import Hand
-from holdfast.worker.health import MarkedBeats, Vitals
 from holdfast.worker.messages import Answer, Ask
-from holdfast.worker.metrics import Tally
 from holdfast.worker.plan import Plan
+from holdfast.worker.tally import Tally
+from holdfast.worker.vitals import Vitals
 
 log = logging.getLogger("holdfast.worker")
 
@@ -212,13 +212,14 @@ class Storekeeper(threading.Thread):
         self._vitals.worker = self.worker
         self._vitals.reach()
         self._beater = Beater(
-            cast("Store", MarkedBeats(self._store, self._vitals)),  # of a store it only beats
+            self._store,
             self.worker,
             self._lease_s,
             on_cancelled=self._crew.cancel,
             on_lost=self._lose_lease,
             on_renewed=self._renew,
             on_dismissed=self._be_dismissed,
+            on_failed=self._vitals.fail_to_renew,
             report=self._crew.report,
         )
         self._beater.run_once()

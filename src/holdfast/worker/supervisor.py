@@ -24,11 +24,12 @@ from typing import Final
 
 from holdfast.store.connect import connect
 from holdfast.store.protocol import Store
+from holdfast.worker.checkup import Checkup
 from holdfast.worker.crew import Crew
+from holdfast.worker.depths import Depths
+from holdfast.worker.door import Door
 from holdfast.worker.hand import Hand
-from holdfast.worker.health import Checkup, Door, Vitals
 from holdfast.worker.messages import Hello
-from holdfast.worker.metrics import Depths, Tally
 from holdfast.worker.nursery import Nursery
 from holdfast.worker.plan import Plan
 from holdfast.worker.pulse import Pulse
@@ -36,6 +37,8 @@ from holdfast.worker.reloading import SourceWatch
 from holdfast.worker.sdnotify import Herald
 from holdfast.worker.signals import Signals
 from holdfast.worker.storekeeper import Storekeeper
+from holdfast.worker.tally import Tally
+from holdfast.worker.vitals import Vitals
 
 log = logging.getLogger("holdfast.worker")
 

@@ -58,6 +58,21 @@ def test_a_beat_tells_which_jobs_were_cancelled(store: MemoryStore) -> None:
     assert told == [claim.token]
 
 
+def test_beats_that_renew_nothing_are_counted(store: MemoryStore, clock: VirtualClock) -> None:
+    failures: list[int] = []
+    troubled = TroubledStore(store)
+    beats = beater(troubled, enlisted(store), on_failed=lambda: failures.append(1))
+    beats.run_once()
+    assert failures == []
+    troubled.trouble["beat"] = AWAY
+    beats.run_once()
+    assert len(failures) == 1
+    del troubled.trouble["beat"]
+    clock.advance(11)
+    beats.run_once()
+    assert len(failures) == 2
+
+
 def test_a_lease_is_given_up_before_it_ends(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
     """I12: with a store that cannot be reached, for the beat that is too late to be trusted."""
     troubled = TroubledStore(store)

@@ -2,10 +2,11 @@
 
 import pytest
 
-from holdfast.errors import InvalidInput, StoreUnavailable
-from holdfast.model.worker import Beat
+from holdfast.errors import InvalidInput
+from holdfast.worker.checkup import Checkup
 from holdfast.worker.crew import Crew
-from holdfast.worker.health import Address, Checkup, MarkedBeats, Vitals, parse_address
+from holdfast.worker.door import Address, parse_address
+from holdfast.worker.vitals import Vitals
 
 NOW = 1000.0
 
@@ -71,29 +72,6 @@ def test_what_is_missing_is_told(marks: dict[str, object], reason: str) -> None:
 
 def test_without_a_child_it_is_not_ready() -> None:
     assert checkup(vitals(), ready=0).why_not_ready(NOW) == "no child is ready"
-
-
-class Beating:
-    """A store that answers beats as it is told."""
-
-    def __init__(self, answer: Beat | None) -> None:
-        self._answer = answer
-
-    def beat(self, *_: object) -> Beat:
-        if self._answer is None:
-            raise StoreUnavailable("it is away")
-        return self._answer
-
-
-def test_beats_that_renew_nothing_are_counted() -> None:
-    marks = Vitals(10)
-    assert MarkedBeats(Beating(Beat(True)), marks).beat("w").is_alive  # type: ignore[arg-type]
-    assert (marks.failed_renewals, marks.store_errors) == (0, 0)
-    assert not MarkedBeats(Beating(Beat(False)), marks).beat("w").is_alive  # type: ignore[arg-type]
-    assert (marks.failed_renewals, marks.store_errors) == (1, 0)
-    with pytest.raises(StoreUnavailable):
-        MarkedBeats(Beating(None), marks).beat("w")  # type: ignore[arg-type]
-    assert (marks.failed_renewals, marks.store_errors) == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 import threading
 
+import msgspec
 import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.model.claim import Claim
 from holdfast.model.queue import QueuePolicy, QueueRecord
 from holdfast.model.verdict import Lost, Verdict, crashed, done, released
-from holdfast.worker import metrics
-from holdfast.worker.metrics import BOUNDS_S, MOST_TASKS, OTHER, Depths, Page, Reading, Tally
+from holdfast.worker import depths as depths_module
+from holdfast.worker.depths import Depths, Reading
+from holdfast.worker.metrics import Page
+from holdfast.worker.tally import BOUNDS_S, MOST_TASKS, OTHER, Tally
 
 
 def claim(number: int, task: str = "shop.send") -> Claim:
@@ -50,12 +53,19 @@ class TestTally:
         tally.settle([done(claim(1))], [])
         assert tally.series() == {}
 
+    def test_how_late_a_job_was_claimed_is_counted(self) -> None:
+        tally = Tally()
+        late = msgspec.structs.replace(claim(1), due_us=1_000_000, claimed_us=1_250_000)
+        tally.take([late])
+        tally.settle([done(late)], [])
+        assert tally.series()["shop.send"].late.sum_us == 250_000
+
     def test_what_was_handed_back_is_counted_and_not_timed(self) -> None:
         tally = Tally()
         tally.take([claim(1), claim(2)])
         tally.settle([released(claim(1)), released(claim(2), took_us=5)], [])
         assert counted(tally) == {"released": 1}, "one of them had not been started"
-        assert sum(tally.series()["shop.send"].buckets) == 0
+        assert sum(tally.series()["shop.send"].took.buckets) == 0
 
     @pytest.mark.parametrize(
         ("took_us", "place"), [(0, 0), (1_000, 0), (1_001, 1), (10**6, 6), (1_800_000_000, 12), (10**12, 13)]
@@ -65,8 +75,8 @@ class TestTally:
         tally.take([claim(1)])
         tally.settle([done(claim(1), took_us=took_us)], [])
         series = tally.series()["shop.send"]
-        assert [index for index, number in enumerate(series.buckets) if number] == [place]
-        assert series.sum_us == took_us
+        assert [index for index, number in enumerate(series.took.buckets) if number] == [place]
+        assert series.took.sum_us == took_us
 
     def test_invented_tasks_are_counted_together_beyond_a_bound(self) -> None:
         tally = Tally()
@@ -93,7 +103,7 @@ class TestPage:
         tally.settle([done(one, took_us=took) for one, took in zip(claims, (500, 700, 10**10), strict=True)], [])
         page = Page()
         page.add_runs(tally.series())
-        rows = [line.rsplit(" ", 1)[1] for line in page.text.splitlines() if "_bucket{" in line]
+        rows = [line.rsplit(" ", 1)[1] for line in page.text.splitlines() if "holdfast_run_seconds_bucket{" in line]
         assert rows == ["2"] * len(BOUNDS_S) + ["3"]
         assert 'holdfast_run_seconds_bucket{task="shop.send",le="+Inf"} 3\n' in page.text
         assert 'holdfast_run_seconds_sum{task="shop.send"} 10000.0012\n' in page.text
@@ -150,8 +160,8 @@ class TestDepths:
         assert shelf.reads == 1
 
     def test_an_old_reading_is_read_anew(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(metrics, "_FRESH_S", 0.0)
-        monkeypatch.setattr(metrics, "_FRESH_SHARE", 0.0)
+        monkeypatch.setattr(depths_module, "_FRESH_S", 0.0)
+        monkeypatch.setattr(depths_module, "_FRESH_SHARE", 0.0)
         shelf = Shelf()
         looked = depths(shelf)
         assert [looked.look().queues[0].counts["ready"] for _ in range(2)] == [1, 2]
@@ -163,7 +173,7 @@ class TestDepths:
         assert (reading.is_good, reading.queues) == (False, ())
 
     def test_a_store_that_hangs_holds_one_thread_and_nobody_else(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(metrics, "_PATIENCE_S", 0.01)
+        monkeypatch.setattr(depths_module, "_PATIENCE_S", 0.01)
         shelf = Shelf()
         shelf.goes_on.clear()
         looked = depths(shelf)
@@ -171,7 +181,7 @@ class TestDepths:
         assert shelf.reads == 1
         looked.close()
         assert shelf.reads == 1, "it is not closed while it is read"
-        monkeypatch.setattr(metrics, "_PATIENCE_S", 10.0)
+        monkeypatch.setattr(depths_module, "_PATIENCE_S", 10.0)
         shelf.goes_on.set()
         assert looked.look().is_good
         looked.close()

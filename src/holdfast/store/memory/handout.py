@@ -91,4 +91,5 @@ def _take(shelf: Shelf, entry: Entry, worker: str, nonce: str, now_us: int) -> C
         crashes=entry.crashes,
         crash_budget=entry.new.crash_budget,
         claimed_us=now_us,
+        due_us=entry.due_us,
     )

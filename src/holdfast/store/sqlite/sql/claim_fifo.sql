@@ -9,4 +9,4 @@ update ns_job
                   and (expires_us is null or expires_us > :now)  -- a slice of expired ones may be left over
                 order by priority desc, due_us, seq
                 limit :limit)
-returning priority, due_us, seq, id, token, queue, task, envelope, seal, failures, crashes, crash_budget, claimed_us
+returning priority, due_us, seq, id, token, queue, task, envelope, seal, failures, crashes, crash_budget, claimed_us, due_us
