@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -27,6 +28,8 @@ from tests.process.tasks import app, brief
 from tests.support.checker import Event, Witnesses, broken_promises
 
 _PAGE = 1000
+_OUTLIVES_S = 2.0
+"""How long a child may outlive its supervisor."""
 
 
 class Outcome(NamedTuple):
@@ -88,20 +91,25 @@ class _Killer:
             if not children:
                 return  # it is still starting
             if self._chance.random() < 1 / 3:
-                self._kill_worker(process, children)
+                self._kill(process.pid, [process.pid, *children])  # they die with it
+                process.wait()
+                self.counts["worker"] += 1
             else:
-                self._kill(self._chance.choice(children))
+                child = self._chance.choice(children)
+                self._kill(child, [child])
                 self.counts["child"] += 1
 
-    def _kill_worker(self, process: subprocess.Popen[str], children: list[int]) -> None:
-        self._kill(process.pid)
-        self.killed |= dict.fromkeys(children, self.killed[process.pid])  # they die with it
-        process.wait()
-        self.counts["worker"] += 1
-
-    def _kill(self, pid: int) -> None:
-        os.kill(pid, signal.SIGKILL)
-        self.killed[pid] = time.time()
+    def _kill(self, pid: int, dying: list[int]) -> None:
+        """Kill one, and see with our own eyes when each of those that die of it is dead."""
+        with contextlib.ExitStack() as stack:
+            ends = {one: os.pidfd_open(one) for one in dying}
+            for end in ends.values():
+                stack.callback(os.close, end)
+            os.kill(pid, signal.SIGKILL)
+            for one, end in ends.items():
+                is_dead, _, _ = select.select([end], [], [], _OUTLIVES_S)
+                assert is_dead, f"process {one} outlives the kill of {pid} by more than {_OUTLIVES_S} s"
+                self.killed[one] = time.time()
 
 
 def _witnesses(workers: Workers, enqueued: list[str], killed: dict[int, float]) -> Witnesses:

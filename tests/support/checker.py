@@ -29,7 +29,7 @@ class Event(NamedTuple):
 
 
 class Witnesses(NamedTuple):
-    """What is compared. `killed` are the processes that were killed, with the moment at which they were."""
+    """What is compared. `killed` are the processes that were killed, with the moment at which they were seen dead."""
 
     enqueued: Sequence[str]
     events: Sequence[Event]
