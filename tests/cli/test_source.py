@@ -106,7 +106,8 @@ def test_an_empty_variable_is_as_good_as_none(variable: str, monkeypatch: pytest
 def test_a_file_that_is_not_there_is_named_and_not_made(arguments: tuple[str, ...], tmp_path: Path) -> None:
     answer = run("--url", "sqlite:///misspelt.db", *arguments)
     assert answer.code == 1
-    assert f"there is no file {tmp_path}/misspelt.db (from --url)" in answer.out + answer.err
+    assert f"there is no file {tmp_path}/misspelt.db; check the path" in answer.out + answer.err
+    assert "(named by --url)" in answer.out + answer.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -141,8 +142,8 @@ def test_a_namespace_is_found_by_option_and_by_environment(store: Shop, monkeypa
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("jobs.db", "expected a URL that begins with one of sqlite://, memory://, got: 'jobs.db'"),
-        ("redis://here", "redis:// is not in this version yet; use sqlite:///jobs.db"),
+        ("jobs.db", "unix://, memory://, got: 'jobs.db'; e.g. sqlite:///jobs.db"),
+        ("mysql://here", "got: 'mysql'; e.g. sqlite:///jobs.db"),
         ("memory://", "memory:// lives inside one process, and this is another; use sqlite:///jobs.db"),
         ("sqlite://jobs.db", "expected sqlite:///jobs.db (three slashes), got: 'sqlite://jobs.db'"),
         ("sqlite:///text.db", "text.db is not a SQLite database; name another file"),

@@ -14,9 +14,9 @@ from pathlib import Path
 class Workers:
     """Starts worker processes on one store, and ends them all."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, url: str | None = None) -> None:
         self.folder = folder
-        self.url = f"sqlite:///{folder}/jobs.db"
+        self.url = url or f"sqlite:///{folder}/jobs.db"
         self.diary = folder / "diary"
         self.started: list[subprocess.Popen[str]] = []
         self.environment = {

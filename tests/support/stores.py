@@ -3,10 +3,13 @@
 from pathlib import Path
 
 from holdfast.store.memory.store import MemoryStore
+from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.protocol import Clock, Store
+from holdfast.store.redis.store import RedisStore
 from holdfast.store.sqlite.store import SqliteStore
+from tests.support import servers_postgres, servers_valkey
 
-KINDS = ("memory", "split", "sqlite")
+KINDS = ("memory", "split", "sqlite", "postgres", "valkey")
 
 
 def open_store(kind: str, folder: Path, clock: Clock | None = None, *, tier: str = "durable") -> Store:
@@ -15,5 +18,10 @@ def open_store(kind: str, folder: Path, clock: Clock | None = None, *, tier: str
         return MemoryStore(clock)
     if kind == "split":
         return MemoryStore(clock, is_split=True)
+    if kind == "postgres":
+        return PostgresStore.open(servers_postgres.empty_url(), clock=clock)
+    if kind == "valkey":
+        url = servers_valkey.shared_server().url
+        return RedisStore.open(url, where=url, namespace=servers_valkey.new_namespace(), clock=clock)
     assert kind == "sqlite", f"expected one of {KINDS}, got: {kind!r}"
     return SqliteStore.open(folder / "jobs.db", tier=tier, clock=clock)

@@ -116,7 +116,7 @@ class Holdfast:
         """Store one call as a job. Raises DuplicateJob or QueueFull if the store refuses it."""
         connection = self.connection()
         job = Clerk(self, connection.store, connection.ring).write(call)
-        self._declarations.write(connection, [job.queue])
+        self.declare_queues_of([job])
         return self._accepted(connection.store.push([job])[0])
 
     @overload
@@ -140,7 +140,7 @@ class Holdfast:
         """
         connection = self.connection()
         jobs = Clerk(self, connection.store, connection.ring).write_all(calls)
-        self._declarations.write(connection, (job.queue for job in jobs))
+        self.declare_queues_of(jobs)
         pushed: list[Pushed] = []
         for batch in _batches(jobs):
             pushed += connection.store.push(batch)
@@ -151,6 +151,29 @@ class Holdfast:
         import asyncio
 
         return await asyncio.to_thread(self.enqueue_many, calls)
+
+    def enqueue_in(self, connection: Any, call: Call[R]) -> Job[R]:
+        """Store a call in a transaction of yours: the job is there if and only if you commit it.
+
+        `connection` is one of psycopg, sqlite3 or SQLAlchemy, to the database where jobs are kept.
+        """
+        return self.enqueue_many_in(connection, [call])[0]
+
+    def enqueue_many_in(self, connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
+        """As `enqueue_in`, for many calls."""
+        from holdfast.app.joining import enqueue_in  # for those who have a database of their own
+
+        return enqueue_in(self, connection, calls)
+
+    async def aenqueue_in(self, connection: Any, call: Call[R]) -> Job[R]:
+        """As `enqueue_in`, on an async connection of psycopg or SQLAlchemy."""
+        return (await self.aenqueue_many_in(connection, [call]))[0]
+
+    async def aenqueue_many_in(self, connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
+        """As `aenqueue_in`, for many calls."""
+        from holdfast.app.joining import aenqueue_in
+
+        return await aenqueue_in(self, connection, calls)
 
     def job(self, job_id: str) -> Job[Any]:
         """Give the handle of a job back. Whether there is such a job is known when it is asked something."""
@@ -223,6 +246,10 @@ class Holdfast:
     def declare_queues(self) -> None:
         """Write the declared queues, those that have changed. Workers call this."""
         self._declarations.write(self.connection())
+
+    def declare_queues_of(self, jobs: Iterable[NewJob]) -> None:
+        """Write the declared queues that these jobs go to, those that have changed. Each push begins with it."""
+        self._declarations.write(self.connection(), (job.queue for job in jobs))
 
     @property
     def declared_queues(self) -> Mapping[str, QueuePolicy]:

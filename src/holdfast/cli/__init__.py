@@ -3,6 +3,6 @@
 main       the entry point, and the list of commands
 front      the group: errors as one line, exit codes
 shared     options that every command takes (`--url`, `--app`, `--namespace`, `--json`, `--debug`)
-source     from those options to an open store (peek: a look before, trust: the types and keys)
+source     from those options to an open store (trust: the types and keys)
 …          one file per command
 """

@@ -4,11 +4,11 @@ import platform
 import sys
 
 from holdfast import __version__
-from holdfast.cli.finding import Finding
 from holdfast.cli.output import plural
 from holdfast.cli.source import app_target, load
 from holdfast.cli.trust import trust
 from holdfast.errors import HoldfastError
+from holdfast.model.finding import Finding
 
 
 def check_python() -> Finding:

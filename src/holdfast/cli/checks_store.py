@@ -1,11 +1,23 @@
 """What the doctor asks about an open store: what it promises, who serves it, what lies in it and should not."""
 
+import time
 from collections.abc import Iterator
+from statistics import median
+from typing import Final
 
-from holdfast.cli.finding import Finding
 from holdfast.cli.output import plural
+from holdfast.model.finding import Finding
 from holdfast.model.query import Query
+from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
+
+_TRIPS: Final = 5
+_FAR_MS: Final = 20.0
+_APART_S: Final = 1.0
+_RISKS: Final = {
+    "fast": "a power cut (of a Redis server: a crash, too) may take back the last commits",
+    "volatile": "what it holds is gone when it ends",
+}
 
 
 def check_store(store: Store) -> Iterator[Finding]:
@@ -15,14 +27,33 @@ def check_store(store: Store) -> Iterator[Finding]:
     # Opening brings an older schema up to date, and refuses a newer one.
     yield Finding("ok", "schema", "is the one this version reads and writes")
     yield _tier(info.tier)
-    for note in info.notes:
-        yield Finding(
-            "warn", "note", note, "nothing has to be done for Holdfast alone; upgrade the library when you can"
-        )
+    yield from store.inspector.examine()
+    yield from _nearness(store)
     yield _workers(store)
     yield from _unserved(store)
     yield from _paused(store)
     yield _parked(store)
+
+
+def _nearness(store: Store) -> Iterator[Finding]:
+    """Measure how far away the store is, and how far apart the clocks are."""
+    trips, offsets = [], []
+    for _ in range(_TRIPS):
+        before_us, began = time.time_ns() // 1000, time.perf_counter()
+        there_us = store.now()
+        trips.append(time.perf_counter() - began)
+        offsets.append(abs(there_us - before_us - trips[-1] * SECOND / 2) / SECOND)
+    trip_ms, offset_s = median(trips) * 1000, min(offsets)
+    detail = f"answers in {trip_ms:.2f} ms"
+    if trip_ms < _FAR_MS:
+        yield Finding("ok", "distance", detail)
+    else:
+        yield Finding("warn", "distance", detail, "every step waits for this: run workers nearer to the store")
+    detail = f"the store's clock and this machine's are {offset_s * 1000:,.1f} ms apart"
+    if offset_s < _APART_S:
+        yield Finding("ok", "clock", detail)
+    else:
+        yield Finding("warn", "clock", detail, "the store's decides, so jobs are not late; let NTP set this machine's")
 
 
 def _tier(tier: str) -> Finding:
@@ -31,8 +62,8 @@ def _tier(tier: str) -> Finding:
     return Finding(
         "warn",
         "tier",
-        f"{tier}: a power cut may take back the last commits",
-        "leave out tier= to have every commit synced",
+        f"{tier}: {_RISKS[tier]}",
+        "see the table of tiers in the guarantees; tier='durable' refuses to work with less",
     )
 
 

@@ -7,11 +7,11 @@ import click
 from holdfast import __version__
 from holdfast.cli.checks_host import check_app, check_python, check_secret
 from holdfast.cli.checks_store import check_store
-from holdfast.cli.finding import Finding
 from holdfast.cli.output import print_json
 from holdfast.cli.shared import given, is_json, shared
-from holdfast.cli.source import check_there, file_of, opened, source
+from holdfast.cli.source import check_there, opened, source
 from holdfast.errors import HoldfastError
+from holdfast.model.finding import Finding
 from holdfast.run.evidence import visible
 
 _STYLES = {"ok": "green", "warn": "yellow", "FAIL": "red"}
@@ -42,8 +42,6 @@ def doctor(ctx: click.Context) -> None:
 
 
 def _examine() -> Iterator[Finding]:
-    from holdfast.cli.checks_file import check_file  # loads sqlite3
-
     yield check_python()
     if app := check_app():
         yield app
@@ -53,8 +51,6 @@ def _examine() -> Iterator[Finding]:
     try:
         found = source()
         check_there(found)
-        if path := file_of(found.url):
-            yield from check_file(path, found.namespace)
         with opened() as store:
             yield from check_store(store)
     except HoldfastError as error:

@@ -7,7 +7,6 @@ a misspelt path or namespace is an error, never a new and empty one that looks l
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -84,39 +83,10 @@ def load(target: str) -> "Holdfast":
 
 def check_there(found: Source) -> None:
     """Refuse a store that a new process cannot see, or that would only come into being by being opened."""
-    path = file_of(found.url)
-    if found.url.startswith("memory:"):
-        raise StoreUnavailable(
-            "memory:// lives inside one process, and this is another; use sqlite:///jobs.db for both"
-        )
-    if path is not None and not path.exists():
-        raise StoreUnavailable(
-            f"there is no file {path} (from {found.origin}); check the path and the working directory. "
-            "A worker or the first enqueue makes it"
-        )
-    if path is not None:
-        _check_namespace(path, found.namespace)
+    from holdfast.store.connect import backend_of  # imports a backend
 
-
-def file_of(url: str) -> Path | None:
-    """Give the file behind a SQLite URL, None for any other."""
-    from holdfast.store.connect import describe_url  # needed once a store is opened
-
-    shown = describe_url(url)
-    return Path(shown.removeprefix("sqlite:///")) if shown.startswith("sqlite:") else None
-
-
-def _check_namespace(path: Path, namespace: str) -> None:
-    from holdfast.cli.peek import namespaces_in  # loads sqlite3
-
-    known = namespaces_in(path)
-    if known is None or namespace in known:
-        return
-    if known:
-        raise StoreUnavailable(f"{path} has no namespace {namespace!r}; it has: {', '.join(known)}. Give --namespace")
-    raise StoreUnavailable(
-        f"{path} holds no jobs of Holdfast; check the path. A worker or the first enqueue makes room"
-    )
+    if why := backend_of(found.url).missing(found.url, found.namespace):
+        raise StoreUnavailable(f"{why} (named by {found.origin})")
 
 
 def _by_url(url: str, origin: str) -> Source:

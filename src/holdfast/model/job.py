@@ -1,5 +1,6 @@
 """A job: as a caller hands it to the store, as the store tells of it, and what became of a push."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -72,3 +73,15 @@ class JobRecord(msgspec.Struct, frozen=True):
     progress: float | None = None
     progress_note: str | None = None
     tags: tuple[str, ...] = ()
+
+
+def decided(jobs: Sequence[NewJob], created: set[str]) -> list[Pushed]:
+    """Tell what became of each job of a batch, by the ids of those that were stored."""
+    pushed: list[Pushed] = []
+    for job in jobs:
+        if job.id in created:
+            created.discard(job.id)  # the first of two equal ids in one batch is the one that was stored
+            pushed.append(Pushed(job.id, "created"))
+        else:
+            pushed.append(Pushed(job.id, "duplicate", f"job {job.id} is there already"))
+    return pushed

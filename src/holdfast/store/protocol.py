@@ -29,9 +29,10 @@ Errors of drivers never pass this seam: they arrive as `StoreError`, with the dr
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from holdfast.model.claim import Claim, Progress
+from holdfast.model.finding import Finding
 from holdfast.model.job import JobRecord, NewJob, Pushed
 from holdfast.model.query import Query, StoreInfo, Tidied
 from holdfast.model.queue import QueuePolicy, QueueRecord
@@ -55,6 +56,10 @@ class Store(Protocol):
     def operator(self) -> "Operator": ...
     @property
     def inspector(self) -> "Inspector": ...
+    @property
+    def guest(self) -> "Guest | None":
+        """Pushes that join a transaction of the caller's; None where there is no such thing."""
+        ...
 
     # --- the job path -----------------------------------------------------------------------------------
 
@@ -147,6 +152,18 @@ class Store(Protocol):
         ...
 
 
+class Guest(Protocol):
+    """Pushes inside a transaction of the caller's own: there if and only if it commits (I4).
+
+    `connection` is the driver's, or SQLAlchemy's (see `guest`). Nothing is committed or rolled back here. One that is held
+    open blocks no other producer and no worker, but on SQLite, which has one writer at a time.
+    """
+
+    def push(self, connection: Any, jobs: Sequence[NewJob]) -> list[Pushed]: ...
+
+    async def apush(self, connection: Any, jobs: Sequence[NewJob]) -> list[Pushed]: ...
+
+
 class Queues(Protocol):
     """Queues and their policies. What is set here takes effect with the next claim, everywhere."""
 
@@ -225,4 +242,8 @@ class Inspector(Protocol):
 
     def workers(self, now_us: int | None = None) -> list[WorkerRecord]:
         """List the workers that hold a live lease."""
+        ...
+
+    def examine(self) -> list[Finding]:
+        """Tell what a doctor should know: version, sizes, settings. What is not well comes with its remedy."""
         ...

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
 
+from holdfast.model.finding import Finding
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
 from holdfast.model.run import Run
@@ -74,6 +75,9 @@ class MemoryInspector:
 
         self._rack.bell.sleep(look, timeout_s, is_watcher=True)
         return over
+
+    def examine(self) -> list[Finding]:
+        return [Finding("ok", "memory", "this process's own; gone when it ends")]
 
     def workers(self, now_us: int | None = None) -> list[WorkerRecord]:
         with self._rack.step():

@@ -35,6 +35,7 @@ class MemoryStore:
         self.queues = MemoryQueues(self._rack)
         self.operator = MemoryOperator(self._rack)
         self.inspector = MemoryInspector(self._rack)
+        self.guest = None
 
     # --- the job path -----------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from holdfast.errors import InvalidInput, StoreClosed, StoreError, StoreUnavailable, StoreUnsafe
-from holdfast.store.sqlite.forking import tell_of_forks
+from holdfast.store.forking import tell_of_forks
 from holdfast.store.sqlite.location import check_location
 from holdfast.store.sqlite.log import Log
 from holdfast.store.sqlite.schema import Statements, migrate

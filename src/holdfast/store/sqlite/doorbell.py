@@ -19,7 +19,7 @@ import uuid
 from pathlib import Path
 from typing import Final, Literal
 
-from holdfast.store.sqlite.forking import tell_of_forks
+from holdfast.store.forking import tell_of_forks
 
 Kind = Literal["work", "done"]
 

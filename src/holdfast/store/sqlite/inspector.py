@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from holdfast.model.finding import Finding
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
 from holdfast.model.run import Run
@@ -28,12 +29,14 @@ class SqliteInspector:
         roster: Roster,
         clock: Clock,
         lease_clock: Callable[[int | None], int],
+        examine: Callable[[], Iterator[Finding]],
     ) -> None:
         self._db = database
         self._bells = bells
         self._roster = roster
         self._now = clock
         self._lease_now = lease_clock
+        self._examine = examine
 
     def get(self, job_id: str, now_us: int | None = None) -> JobRecord | None:
         now = self._now() if now_us is None else now_us
@@ -87,6 +90,9 @@ class SqliteInspector:
                     return []
         finally:
             self._bells.give_back("done", bell)
+
+    def examine(self) -> list[Finding]:
+        return list(self._examine())
 
     def workers(self, now_us: int | None = None) -> list[WorkerRecord]:
         with self._db.read() as connection:

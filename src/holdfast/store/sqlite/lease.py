@@ -27,7 +27,7 @@ import msgspec
 
 from holdfast.errors import LeaseLost
 from holdfast.model.worker import WorkerReport
-from holdfast.store.sqlite.forking import tell_of_forks
+from holdfast.store.forking import tell_of_forks
 
 
 class Leases:

@@ -7,23 +7,25 @@ told nobody, and the waiters' slow look finds it within half a second.
 The store's clock is the machine's, read after the lock is held. Leases use the boot clock (see `lease`).
 """
 
-import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from holdfast.errors import LeaseLost
 from holdfast.model.claim import Claim, Progress
+from holdfast.model.finding import Finding
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.query import StoreInfo, Tidied
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
+from holdfast.store.guest import LateRinger
 from holdfast.store.protocol import Clock
-from holdfast.store.sqlite import claiming, settling
+from holdfast.store.sqlite import claiming, pushing, settling
 from holdfast.store.sqlite.database import Database
 from holdfast.store.sqlite.doorbell import NEWS, WAKE, Doorbell
+from holdfast.store.sqlite.guest import SqliteGuest
 from holdfast.store.sqlite.inspector import SqliteInspector
 from holdfast.store.sqlite.lease import Leases, boot_us
 from holdfast.store.sqlite.operator import SqliteOperator
@@ -33,7 +35,6 @@ from holdfast.store.sqlite.workers import Roster
 
 LOOK_S: Final = 0.5
 """How long a waiter sleeps at most before it looks for itself: what bounds a push that rang no bell."""
-_FIXED: Final = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
 
 class SqliteStore:
@@ -50,7 +51,8 @@ class SqliteStore:
         self._known_queues: set[str] = set()
         self.queues = SqliteQueues(database, self._bells, self.now)
         self.operator = SqliteOperator(database, self._bells, self._roster, self.now, self._lease_now)
-        self.inspector = SqliteInspector(database, self._bells, self._roster, self.now, self._lease_now)
+        self.inspector = SqliteInspector(database, self._bells, self._roster, self.now, self._lease_now, self._examine)
+        self.guest = SqliteGuest(database, self.now, LateRinger(self._ring_work).begin)
 
     @classmethod
     def open(
@@ -77,7 +79,7 @@ class SqliteStore:
         with self._db.write() as connection:
             now = self.now() if now_us is None else now_us
             names = self._make_queues(connection, jobs)
-            pushed = _insert(connection, self._db, jobs, now)
+            pushed = pushing.push(connection, self._statements, jobs, now)
         self._known_queues |= names  # only now: queues, once committed, are never deleted
         self._bells.ring("work")
         return pushed
@@ -196,11 +198,7 @@ class SqliteStore:
         return time.time_ns() // 1000 if self._clock is None else self._clock()
 
     def describe(self) -> StoreInfo:
-        notes = () if _is_fixed(sqlite3.sqlite_version_info) else (
-            f"SQLite {sqlite3.sqlite_version} has the WAL-reset fault; Holdfast checkpoints under the write lock, which "
-            "avoids it. Other programs that write to this file should set wal_autocheckpoint=0",
-        )  # fmt: skip
-        return StoreInfo("sqlite", str(self._db.path), self._db.tier, notes)
+        return StoreInfo("sqlite", str(self._db.path), self._db.tier)
 
     def close(self) -> None:
         self._db.close()
@@ -216,58 +214,21 @@ class SqliteStore:
             connection.executemany(self._statements.of("insert or ignore into ns_queue (name) values (?)"), new)
         return names
 
+    def _ring_work(self) -> None:
+        self._bells.ring("work")
+
     def _tell(self, settled: settling.Settled) -> None:
         if settled.has_ended:
             self._bells.ring("done")
         if settled.has_returned:
             self._bells.ring("work", NEWS)
 
+    def _examine(self) -> Iterator[Finding]:
+        from holdfast.store.sqlite.examining import examine  # only for the doctor
+
+        return examine(self._db.path, self._folder)
+
     def _lease_now(self, now_us: int | None = None) -> int:
         if now_us is not None:
             return now_us
         return boot_us() if self._clock is None else self._clock()
-
-
-def _insert(connection: sqlite3.Connection, database: Database, jobs: Sequence[NewJob], now_us: int) -> list[Pushed]:
-    statements = database.statements
-    before = connection.total_changes
-    last = connection.execute(statements.of("select max(seq) from ns_job")).fetchone()[0] or 0
-    connection.executemany(statements["push"], [_values(job, now_us) for job in jobs])
-    if connection.total_changes - before == len(jobs):
-        pushed = [Pushed(job.id, "created") for job in jobs]
-    else:
-        # The write lock is ours, so the rows above `last` are exactly those of this batch.
-        fresh = connection.execute(statements.of("select id from ns_job where seq > ?"), (last,))
-        pushed = _decisions(jobs, {row[0] for row in fresh})
-    tagged = [job for job, answer in zip(jobs, pushed, strict=True) if job.tags and answer.decision == "created"]
-    tags = [(tag, job.id) for job in tagged for tag in job.tags]
-    if tags:
-        connection.executemany(
-            statements.of("insert or ignore into ns_tag (tag, job) select ?, seq from ns_job where id = ?"),
-            tags,
-        )
-    return pushed
-
-
-def _decisions(jobs: Sequence[NewJob], created: set[str]) -> list[Pushed]:
-    pushed: list[Pushed] = []
-    for job in jobs:
-        if job.id in created:
-            created.discard(job.id)  # the first of two equal ids in one batch is the one that was stored
-            pushed.append(Pushed(job.id, "created"))
-        else:
-            pushed.append(Pushed(job.id, "duplicate", f"job {job.id} is there already"))
-    return pushed
-
-
-def _values(job: NewJob, now_us: int) -> tuple[object, ...]:
-    due_us = max(now_us, now_us + job.delay_us if job.at_us is None else job.at_us)
-    return (
-        job.id, job.queue, job.task, "scheduled" if due_us > now_us else "ready", job.priority, due_us, now_us,
-        job.expires_us, job.crash_budget, job.keep_done_s, job.keep_dead_s, job.result_ttl_s,
-        json.dumps(job.tags) if job.tags else None, job.seal, job.envelope,
-    )  # fmt: skip
-
-
-def _is_fixed(version: tuple[int, int, int]) -> bool:
-    return version >= _FIXED[0] or any(version[:2] == fixed[:2] and version >= fixed for fixed in _FIXED[1:])

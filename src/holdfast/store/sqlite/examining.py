@@ -1,4 +1,4 @@
-"""What the doctor asks about a SQLite file, before it is opened: who may touch it, how large it is, what is left."""
+"""What the doctor asks about a SQLite file: who may touch it, how large it is, what is left."""
 
 import shutil
 import sqlite3
@@ -7,21 +7,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from holdfast.cli.finding import Finding
+from holdfast.model.finding import Finding
 
 _MIB: Final = 1024 * 1024
 _LOG_LARGE: Final = 64 * _MIB
 """Four times what a checkpoint waits for: something has kept it from happening."""
 _SPACE_SHORT: Final = 256 * _MIB
+_FIXED: Final = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
+_FAULT: Final = Finding(
+    "warn",
+    "library",
+    f"SQLite {sqlite3.sqlite_version} has the WAL-reset fault; Holdfast checkpoints under the write lock, which avoids it",
+    "for Holdfast alone nothing has to be done; other programs that write to this file should set wal_autocheckpoint=0",
+)
 
 
-def check_file(path: Path, namespace: str) -> Iterator[Finding]:
-    """Examine a file that exists."""
+def examine(path: Path, folder: Path) -> Iterator[Finding]:
+    """Examine an open file, and the folder of bells and leases beside it."""
     yield Finding("ok", "sqlite", f"library {sqlite3.sqlite_version}; {path}, {path.stat().st_size / _MIB:,.1f} MiB")
+    if not is_fixed(sqlite3.sqlite_version_info):
+        yield _FAULT
     yield _permissions(path)
-    folder = Path(f"{path}-{namespace}")
-    if folder.exists():
-        yield _permissions(folder)
+    yield _permissions(folder)
     yield _log(Path(f"{path}-wal"))
     yield _space(path)
 
@@ -51,3 +58,8 @@ def _space(path: Path) -> Finding:
     if free >= _SPACE_SHORT:
         return Finding("ok", "disk", detail)
     return Finding("warn", "disk", detail, "make room: with a full disk nothing can be enqueued nor finished")
+
+
+def is_fixed(version: tuple[int, int, int]) -> bool:
+    """Tell whether a version of SQLite is without the fault that can lose commits when a log is begun anew."""
+    return version >= _FIXED[0] or any(version[:2] == fixed[:2] and version >= fixed for fixed in _FIXED[1:])

@@ -1,4 +1,4 @@
-"""What a check has found."""
+"""What a look at the installation or at a store has found."""
 
 from typing import Literal
 

@@ -1,0 +1,51 @@
+"""Enqueueing in a transaction of the caller's: the jobs are there if and only if it commits (I4).
+
+The calls are checked and written down as ever; then the rows go through the caller's connection instead of ours. If the
+program dies before the commit, nothing was enqueued; after it, all was. Between the two nobody sees the jobs, so nothing can
+be told of them but their ids.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from holdfast.app.call import Call
+from holdfast.app.clerk import Clerk
+from holdfast.app.handle import Job
+from holdfast.errors import InvalidInput
+from holdfast.model.job import NewJob, Pushed
+from holdfast.store.protocol import Guest
+
+if TYPE_CHECKING:
+    from holdfast.app.app import Holdfast
+
+
+def enqueue_in(app: "Holdfast", connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
+    """Store calls in the transaction that is open on this connection."""
+    guest, jobs = _prepared(app, calls)
+    return _handles(app, guest.push(connection, jobs)) if jobs else []
+
+
+async def aenqueue_in(app: "Holdfast", connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
+    """As `enqueue_in`, on an async connection."""
+    import asyncio
+
+    guest, jobs = await asyncio.to_thread(_prepared, app, calls)
+    return _handles(app, await guest.apush(connection, jobs)) if jobs else []
+
+
+def _prepared(app: "Holdfast", calls: Iterable[Call[Any]]) -> tuple[Guest, list[NewJob]]:
+    ours = app.connection()
+    guest = ours.store.guest
+    if guest is None:
+        info = ours.store.describe()
+        raise InvalidInput(
+            f"{info.where} ({info.kind}) cannot take part in a transaction of yours; use enqueue() after your commit, "
+            "or keep jobs in your own database: postgresql:// or sqlite://"
+        )
+    jobs = Clerk(app, ours.store, ours.ring).write_all(calls)
+    app.declare_queues_of(jobs)
+    return guest, jobs
+
+
+def _handles(app: "Holdfast", pushed: list[Pushed]) -> list[Job[Any]]:
+    return [Job(app, one.id, one.decision, one.reason) for one in pushed]

@@ -1,0 +1,49 @@
+"""What the doctor asks about a PostgreSQL store: the server, its promises, room for sessions, what holds up vacuum."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.model.finding import Finding
+from holdfast.store.postgres.database import SESSIONS, Database
+from holdfast.store.postgres.schema import Connection
+
+_MIB: Final = 1024 * 1024
+_LONG_S: Final = 600
+_ASK: Final = """
+select current_setting('server_version'), pg_total_relation_size(%(job)s::regclass),
+       current_setting('max_connections')::bigint,
+       (select count(*) from pg_stat_activity where backend_type = 'client backend'),
+       current_setting('autovacuum'),
+       (select coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::bigint
+          from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+           and backend_type = 'client backend')
+"""
+
+
+def examine(connection: Connection, database: Database) -> Iterator[Finding]:
+    """Examine an open store. Others' transactions are seen only as far as this user's rights go."""
+    row = connection.execute(_ASK, {"job": database.statements.of("ns_job")}).fetchone()
+    assert row is not None
+    version, size, most, used, autovacuum, oldest_s = row
+    yield Finding("ok", "postgres", f"server {version}; {database.where}, jobs take {size / _MIB:,.1f} MiB")
+    for note in database.notes:
+        yield Finding("warn", "durability", note, "set full_page_writes = on in postgresql.conf")
+    yield _sessions(most, used)
+    yield _vacuum(autovacuum, oldest_s)
+
+
+def _sessions(most: int, used: int) -> Finding:
+    detail = f"{used} of {most} connections are in use"
+    if most - used > SESSIONS + 1:  # one listens
+        return Finding("ok", "connections", detail)
+    remedy = f"a process of Holdfast uses up to {SESSIONS + 1}: raise max_connections, or put fewer processes to work"
+    return Finding("warn", "connections", detail, remedy)
+
+
+def _vacuum(autovacuum: str, oldest_s: int) -> Finding:
+    if autovacuum != "on":
+        return Finding("warn", "vacuum", "autovacuum is off: tables grow and claims slow down", "set autovacuum = on")
+    if oldest_s > _LONG_S:
+        detail = f"a transaction has been open for {oldest_s:,} s: what jobs leave behind cannot be cleared away"
+        return Finding("warn", "vacuum", detail, "find it in pg_stat_activity (xact_start) and end it")
+    return Finding("ok", "vacuum", f"autovacuum is on; the oldest transaction is {oldest_s} s old")

@@ -1,0 +1,100 @@
+"""Carrying out verdicts inside a transaction: lock, check the token, land the job, keep the run."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from holdfast.model.states import FINAL, is_move
+from holdfast.model.verdict import Lost, Verdict
+from holdfast.policy.landing import KEEP_RUNS, Landing, land
+from holdfast.policy.moments import SECOND
+from holdfast.store.postgres.rows import text
+from holdfast.store.postgres.schema import Connection, Statements
+
+_COLUMNS: Final = (
+    "seqs", "states", "dues", "failures", "crashes", "expiries", "finished", "kept", "results", "result_untils",
+    "reasons", "errors", "tracebacks", "are_runs", "took", "outcomes", "run_reasons", "run_errors", "run_tracebacks",
+)  # fmt: skip
+"""The lists that `land` takes, in the order in which `_settle_one` gives their values."""
+
+
+class Settled:
+    """What a batch of verdicts brought about: the refused ones, and who should hear of the rest."""
+
+    def __init__(self) -> None:
+        self.lost: list[Lost] = []
+        self.has_ended = False
+        self.has_returned = False
+        self.landings: list[tuple[Any, ...]] = []
+        self.long_lived: list[int] = []
+        """Jobs, by seq, that may have more runs than are kept."""
+
+
+def settle(connection: Connection, statements: Statements, verdicts: Sequence[Verdict], now_us: int | None) -> Settled:
+    """Carry out the verdicts whose token is the job's current one; report the others. Changes nothing else."""
+    settled = Settled()
+    ids = [verdict.id for verdict in verdicts]
+    rows = connection.execute(statements["held"], {"ids": ids, "now": now_us}).fetchall() if ids else []
+    moment_us = rows[-1][-1] if rows else 0  # read when the last of them was locked
+    held = {row[0]: row for row in rows}
+    for verdict in verdicts:
+        row = held.get(verdict.id)
+        if row is None or row[2] != "running" or row[3] != verdict.token:
+            settled.lost.append(Lost(verdict.id, verdict.token, _why(verdict, row)))
+            continue
+        # A second verdict on the same claim is one too many.
+        held[verdict.id] = (*row[:2], "settled", *row[3:])
+        _settle_one(settled, verdict, row, moment_us)
+    _write(connection, statements, settled, moment_us)
+    return settled
+
+
+def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int) -> None:
+    (_, seq, _, _, due_us, failures, crashes, budget, cancel_asked, number, _,
+     keep_done_s, keep_dead_s, result_ttl_s, expires_us, *_) = row  # fmt: skip
+    landing = land(
+        verdict, due_us=due_us, failures=failures, crashes=crashes, crash_budget=budget,
+        cancel_asked=cancel_asked, now_us=now_us,
+    )  # fmt: skip
+    assert is_move("running", landing.state), landing
+    ended = landing.state in FINAL
+    succeeded = landing.state == "succeeded"
+    kept_s = keep_done_s if succeeded else keep_dead_s
+    reason, error, traceback = _told(verdict, landing, row)
+    settled.landings.append((
+        seq, landing.state, landing.due_us, landing.failures, landing.crashes,
+        None if landing.forgets_expiry else expires_us,
+        now_us if ended else None, now_us + kept_s * SECOND if ended else None,
+        verdict.result if succeeded else None, now_us + result_ttl_s * SECOND if succeeded else None,
+        text(reason), text(error), text(traceback),
+        verdict.is_of_a_run, verdict.took_us, verdict.outcome,
+        text(verdict.reason), text(verdict.error), text(verdict.traceback),
+    ))  # fmt: skip
+    if verdict.is_of_a_run and number > KEEP_RUNS:
+        settled.long_lived.append(seq)
+    settled.has_ended |= ended
+    settled.has_returned |= not ended
+
+
+def _write(connection: Connection, statements: Statements, settled: Settled, now_us: int) -> None:
+    if settled.landings:
+        lists = dict(zip(_COLUMNS, map(list, zip(*settled.landings, strict=True)), strict=True))
+        connection.execute(statements["land"], {**lists, "now": now_us})
+    if settled.long_lived:
+        connection.execute(statements["forget_runs"], {"jobs": settled.long_lived, "keep": KEEP_RUNS})
+
+
+def _told(verdict: Verdict, landing: Landing, row: tuple[Any, ...]) -> tuple[str | None, str | None, str | None]:
+    """Choose what the job's record says of its last run. A success clears it, a release leaves it as it was."""
+    if landing.state == "succeeded":
+        return None, None, None
+    if verdict.outcome == "released" and landing.state == "ready":
+        return row[15], row[16], row[17]
+    return landing.reason, verdict.error, verdict.traceback
+
+
+def _why(verdict: Verdict, row: tuple[Any, ...] | None) -> str:
+    if row is None:
+        return f"there is no job {verdict.id}"
+    if row[2] != "running":
+        return f"job {verdict.id} is not running any more: it is {row[2]}"
+    return f"job {verdict.id} was claimed again by worker {row[10]}"

@@ -1,0 +1,17 @@
+-- Open the next generation of finished jobs: same id, fresh budgets, ready now, history kept.
+-- Params: ids, now.
+-- Guarantee: touches only jobs that ended as failed, cancelled or expired.
+with asked as (
+    select seq
+      from ns_job
+     where id = any (%(ids)s::text[]) and state in ('failed', 'cancelled', 'expired')
+     order by seq
+       for no key update
+)
+update ns_job as job
+   set state = 'ready', due_us = ns_now(%(now)s), generation = generation + 1, failures = 0, crashes = 0,
+       cancel_asked = false, reason = null, error = null, traceback = null, result = null, result_until_us = null,
+       finished_us = null, keep_until_us = null, expires_us = null, progress = null, progress_note = null
+  from asked
+ where job.seq = asked.seq and state in ('failed', 'cancelled', 'expired')
+returning id

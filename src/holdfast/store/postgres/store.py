@@ -1,0 +1,238 @@
+"""The PostgreSQL store: the protocol over one schema of one database.
+
+Every operation of the job path is one statement or one transaction (see `database`), so each happens whole or not at
+all, whatever dies when. Others are told after the commit (see `doorbell`): a process that dies between the two has
+stored everything and told nobody, and the waiters' slow look finds it within half a second.
+
+The store's clock is the server's, read after the locks are held. The clocks of workers decide nothing.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Self
+
+from holdfast.errors import LeaseLost
+from holdfast.model.claim import Claim, Progress
+from holdfast.model.job import NewJob, Pushed
+from holdfast.model.query import StoreInfo, Tidied
+from holdfast.model.verdict import Lost, Verdict
+from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
+from holdfast.store.guest import LateRinger
+from holdfast.store.postgres import address, claiming, pushing, rows, settling, workers
+from holdfast.store.postgres.clock import Moments
+from holdfast.store.postgres.database import Database
+from holdfast.store.postgres.doorbell import LOOK_S, Doorbell
+from holdfast.store.postgres.guest import PostgresGuest
+from holdfast.store.postgres.inspector import PostgresInspector
+from holdfast.store.postgres.notices import WAKE
+from holdfast.store.postgres.operator import PostgresOperator
+from holdfast.store.postgres.queues import PostgresQueues
+from holdfast.store.postgres.schema import Connection
+from holdfast.store.postgres.upkeep import tidy
+from holdfast.store.protocol import Clock
+
+
+class PostgresStore:
+    """Jobs in a PostgreSQL database. Safe to use from many threads and, after a fork, from the child."""
+
+    def __init__(self, database: Database, clock: Clock | None) -> None:
+        self._db = database
+        self._statements = database.statements
+        self._clock = clock
+        self._moments = Moments(clock)
+        self._bells = Doorbell(database)
+        self._known_queues: frozenset[str] = frozenset()
+        self.queues = PostgresQueues(database, self._bells, self._moments)
+        self.operator = PostgresOperator(database, self._bells, self._moments)
+        self.inspector = PostgresInspector(database, self._bells, self._moments)
+        self.guest = PostgresGuest(database, self._moments, self._make_queues, LateRinger(self._ring_work).begin)
+
+    @classmethod
+    def open(cls, url: str, *, namespace: str = "holdfast", clock: Clock | None = None) -> Self:
+        """Open the database, making the schema if need be, or refuse with the reason and the remedy."""
+        conninfo = address.parse(url)
+        return cls(Database(conninfo, address.shown(conninfo), namespace), clock)
+
+    # --- the job path -----------------------------------------------------------------------------------
+
+    def push(self, jobs: Sequence[NewJob], now_us: int | None = None) -> list[Pushed]:
+        if not jobs:
+            return []
+        self._make_queues({job.queue for job in jobs})
+        now = self._moments.of(now_us)
+        pushed = self._db.do(lambda connection: pushing.push(connection, self._statements, jobs, now))
+        self._bells.ring("work")
+        return pushed
+
+    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
+        now = self._moments.of(now_us)
+        looks = self._db.do(partial(self._look, worker, queues, limit, now))
+        return self._db.write(partial(self._take, worker, looks, limit, now)) if looks else []
+
+    def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
+        if not verdicts:
+            return []
+        now = self._moments.of(now_us)
+        settled = self._db.write(lambda connection: settling.settle(connection, self._statements, verdicts, now))
+        self._tell(settled)
+        return settled.lost
+
+    def exchange(
+        self,
+        verdicts: Sequence[Verdict],
+        worker: str,
+        queues: Sequence[str],
+        limit: int,
+        now_us: int | None = None,
+    ) -> tuple[list[Lost], list[Claim]]:
+        now = self._moments.of(now_us)
+
+        def exchange(connection: Connection) -> tuple[settling.Settled, list[Claim]]:
+            # The lease before the jobs, as everyone locks; it is the claim alone that hangs on it.
+            moment = self._held_until_commit(connection, worker, now)
+            # Settle before claiming: what a verdict frees or brings back can be handed out in the same step.
+            settled = settling.settle(connection, self._statements, verdicts, now)
+            if moment is None or limit <= 0:
+                return settled, []
+            looks = claiming.look(connection, self._statements, queues, now)
+            return settled, claiming.take(connection, self._statements, worker, looks, limit, moment)
+
+        if not verdicts:
+            try:
+                return [], self.claim(worker, queues, limit, now_us)
+            except LeaseLost:
+                return [], []
+        settled, claims = self._db.write(exchange)
+        self._tell(settled)
+        return settled.lost, claims
+
+    def wait(self, queues: Sequence[str] | None, timeout_s: float) -> None:
+        bell = self._bells.lend("work")
+        if bell is None:
+            return
+        try:
+            deadline = time.monotonic() + timeout_s
+            rung = ""
+            while rung != WAKE:
+                due_s = self.inspector.wake_at(queues)
+                left_s = deadline - time.monotonic()
+                if left_s <= 0 or (due_s is not None and due_s <= 0):
+                    return
+                rung = bell.listen(min(left_s, LOOK_S if due_s is None else due_s, LOOK_S))
+                if self._db.is_closed:
+                    return
+        finally:
+            self._bells.give_back(bell)
+
+    def wake(self) -> None:
+        self._bells.wake()
+
+    def note(self, notes: Sequence[Progress], now_us: int | None = None) -> list[Lost]:
+        values = {
+            "ids": [note.id for note in notes],
+            "tokens": [note.token for note in notes],
+            "fractions": [note.fraction for note in notes],
+            "notes": [rows.text(note.note) for note in notes],
+        }
+        found = self._db.do(lambda connection: connection.execute(self._statements["note"], values).fetchall())
+        taken = set(found)
+        return [
+            Lost(note.id, note.token, f"job {note.id} is not running under this token")
+            for note in notes
+            if (note.id, note.token) not in taken
+        ]
+
+    # --- leases -----------------------------------------------------------------------------------------
+
+    def enlist(self, worker: WorkerRecord, now_us: int | None = None) -> None:
+        now = self._moments.of(now_us)
+        self._db.do(lambda connection: workers.enlist(connection, self._statements, worker, now))
+
+    def beat(self, worker: str, now_us: int | None = None, report: WorkerReport | None = None) -> Beat:
+        now = self._moments.of(now_us)
+        return self._db.do(lambda connection: workers.beat(connection, self._statements, worker, now, report))
+
+    def leave(self, worker: str, now_us: int | None = None) -> None:
+        now = self._moments.of(now_us)
+        self._tell(self._db.write(lambda connection: workers.leave(connection, self._statements, worker, now)))
+
+    def rescue(self, now_us: int | None = None) -> list[Rescued]:
+        now = self._moments.of(now_us)
+        rescued, settled = self._db.write(lambda connection: workers.rescue(connection, self._statements, now))
+        self._tell(settled)
+        return rescued
+
+    # --- the house --------------------------------------------------------------------------------------
+
+    def tidy(self, now_us: int | None = None) -> Tidied:
+        now = self._moments.of(now_us)
+        tidied = self._db.write(lambda connection: tidy(connection, self._statements, now))
+        if tidied.expired:
+            self._bells.ring("done")
+        return tidied
+
+    def now(self) -> int:
+        if self._clock is not None:
+            return self._clock()
+        row = self._db.do(lambda connection: connection.execute(self._statements.of("select ns_now(null)")).fetchone())
+        assert row is not None
+        return int(row[0])
+
+    def describe(self) -> StoreInfo:
+        return StoreInfo("postgres", self._db.where, "durable", self._db.notes)
+
+    def close(self) -> None:
+        self._bells.flush()
+        self._db.close()
+        self._bells.close()  # last: it sends the waiters home, and they must find the database closed
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _make_queues(self, names: set[str]) -> None:
+        """Make the queues that are not there, in a commit of their own: a push that is held open then blocks nobody."""
+        new = sorted(names - self._known_queues)
+        if new:
+            text = self._statements.of(
+                "insert into ns_queue (name) select unnest(%s::text[]) on conflict (name) do nothing"
+            )
+            self._db.do(lambda connection: connection.execute(text, (new,)))
+            self._known_queues |= names  # only now: queues, once committed, are never deleted
+
+    def _look(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None, connection: Connection
+    ) -> list[claiming.Look]:
+        """See whether there is anything to take. If not, the worker still learns if its lease is over."""
+        looks = claiming.look(connection, self._statements, queues, now_us) if limit > 0 else []
+        if not looks:
+            claiming.living(self._lease("lease", connection, worker, now_us), worker)
+        return looks
+
+    def _take(
+        self,
+        worker: str,
+        looks: Sequence[claiming.Look],
+        limit: int,
+        now_us: int | None,
+        connection: Connection,
+    ) -> list[Claim]:
+        moment = claiming.living(self._lease("hold_lease", connection, worker, now_us), worker)
+        return claiming.take(connection, self._statements, worker, looks, limit, moment)
+
+    def _held_until_commit(self, connection: Connection, worker: str, now_us: int | None) -> int | None:
+        try:
+            return claiming.living(self._lease("hold_lease", connection, worker, now_us), worker)
+        except LeaseLost:
+            return None
+
+    def _lease(self, statement: str, connection: Connection, worker: str, now_us: int | None) -> tuple[Any, ...] | None:
+        return connection.execute(self._statements[statement], {"worker": worker, "now": now_us}).fetchone()
+
+    def _ring_work(self) -> None:
+        self._bells.ring("work")
+
+    def _tell(self, settled: settling.Settled) -> None:
+        if settled.has_ended:
+            self._bells.ring("done")
+        if settled.has_returned:
+            self._bells.ring("work")

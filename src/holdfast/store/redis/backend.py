@@ -1,0 +1,24 @@
+"""redis://user:password@host:6379/0, rediss:// with TLS, unix:///path/to/socket. Redis 7.0 and newer, or Valkey.
+
+The tier is what the server is configured for; `?tier=durable` (or `tier=`) refuses a server that promises less.
+"""
+
+from holdfast.store.protocol import Clock, Store
+from holdfast.store.redis.server import TIERS
+from holdfast.store.redis.store import RedisStore
+from holdfast.store.urls import chosen_tier, taken_out, without_password
+
+
+def open_url(url: str, *, tier: str | None, namespace: str, clock: Clock | None) -> Store:
+    rest, ours = taken_out(url, "tier")
+    asked = chosen_tier(tier, ours.get("tier"), TIERS)
+    return RedisStore.open(rest, where=shown(rest), tier=asked, namespace=namespace, clock=clock)
+
+
+def shown(url: str) -> str:
+    return without_password(url)
+
+
+def missing(url: str, namespace: str) -> str | None:
+    del url, namespace
+    return None  # nothing is made by opening it; an empty one is what it looks like

@@ -1,0 +1,120 @@
+"""Claims: which queues to ask, with which lease, and what to do when an answer is lost.
+
+A queue knows the leases of workers that have claimed from it. One that does not know the worker (or knows only an
+old end of its lease) says so; then the house is asked, and its answer sent along. So a claim is one step in the
+common case, and in every case the step that hands out the job is the one that has seen a live lease.
+
+**If the answer is lost.** The jobs are in the worker's hands, and the worker does not know it. Each claim has a nonce,
+which is in the tokens it makes. The worker's next claims from that queue name the nonces that were not answered; the
+script gives what they had handed out, under new tokens, until nothing of it is left.
+"""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from holdfast.errors import LeaseLost, StoreError
+from holdfast.model.claim import Claim
+from holdfast.model.worker import WorkerRecord
+from holdfast.store.redis import rows
+from holdfast.store.redis.link import Call, Link
+
+_record = msgspec.msgpack.Decoder(WorkerRecord).decode
+
+
+class Claims:
+    """The claims of this process."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._unanswered: dict[tuple[str, str], str] = {}
+        """By worker and queue the nonces of claims whose answers were lost, with a space before each."""
+
+    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None) -> list[Claim]:
+        """Hand out jobs, serving the queues in the order given."""
+        queues = list(dict.fromkeys(queues))
+        if limit <= 0 or not queues:
+            self._ask_house(worker, now_us)
+            return []
+        if len(queues) > 1:
+            queues = self._promising(worker, queues, now_us)
+        claims: list[Claim] = []
+        for queue in queues:
+            if len(claims) < limit:
+                try:
+                    claims += self._claim_from(queue, worker, limit - len(claims), now_us)
+                except StoreError:
+                    if claims:
+                        return claims  # what the worker holds it must know of; the next claim tells what is wrong
+                    raise
+        return claims
+
+    def after(
+        self, calls: list[Call], worker: str, queue: str, limit: int, now_us: int | None
+    ) -> tuple[list[object], list[Claim]]:
+        """Make other calls, and claim from one queue in the same round trip. Give their answers and the claims."""
+        nonce, lost = secrets.token_hex(8), self._unanswered.get((worker, queue), "")
+        call = Call("claim", queue, (worker, limit, nonce, "", "", lost))
+        *answers, answer = self._sent([*calls, call], worker, queue, nonce, now_us)
+        if isinstance(answer, bytes):
+            try:
+                return answers, self._claim_from(queue, worker, limit, now_us)
+            except LeaseLost:
+                return answers, []  # nothing was claimed; the worker's next beat or claim tells it why
+        self._note_answer(worker, queue, len(answer) // 2 < limit)
+        return answers, _claims(queue, answer)
+
+    def _claim_from(self, queue: str, worker: str, limit: int, now_us: int | None) -> list[Claim]:
+        nonce, lost = secrets.token_hex(8), self._unanswered.get((worker, queue), "")
+        lease: tuple[object, object] = ("", "")
+        for _ in range(2):
+            call = Call("claim", queue, (worker, limit, nonce, *lease, lost))
+            answer = self._sent([call], worker, queue, nonce, now_us)[0]
+            if not isinstance(answer, bytes):
+                self._note_answer(worker, queue, len(answer) // 2 < limit)
+                return _claims(queue, answer)
+            if answer == b"ended":
+                break
+            ends, record = self._ask_house(worker, now_us)
+            lease = (ends, rows.pack(record.tasks))
+        raise LeaseLost(f"worker {worker} has left or was given up for dead. Enlist under a new id.")
+
+    def _promising(self, worker: str, queues: list[str], now_us: int | None) -> list[str]:
+        """Choose, in one look, the queues in which a claim has anything to do. Raises LeaseLost like any claim."""
+        looks = [Call("look", queue) for queue in queues]
+        lease, *found = self._link.run([Call("lease", None, (worker,)), *looks], now_us)
+        _live(lease)
+        return [
+            queue
+            for queue, (_, _, is_busy) in zip(queues, found, strict=True)
+            if is_busy or (worker, queue) in self._unanswered
+        ]
+
+    def _ask_house(self, worker: str, now_us: int | None) -> tuple[bytes, WorkerRecord]:
+        return _live(self._link.call("lease", None, worker, now_us=now_us))
+
+    def _sent(self, calls: list[Call], worker: str, queue: str, nonce: str, now_us: int | None) -> list[Any]:
+        try:
+            return self._link.run(calls, now_us)
+        except StoreError:
+            self._unanswered[worker, queue] = f"{self._unanswered.get((worker, queue), '')} {nonce}"
+            raise
+
+    def _note_answer(self, worker: str, queue: str, has_all: bool) -> None:
+        if has_all:  # a full answer may not have held all that the lost ones did
+            self._unanswered.pop((worker, queue), None)
+
+
+def _claims(queue: str, answer: object) -> list[Claim]:
+    assert isinstance(answer, list)
+    return [rows.claim(queue, answer[place], answer[place + 1]) for place in range(0, len(answer), 2)]
+
+
+def _live(answer: object) -> tuple[bytes, WorkerRecord]:
+    """Give when the lease ends and whose it is, or raise LeaseLost with the reason."""
+    if isinstance(answer, bytes):
+        raise LeaseLost(answer.decode())
+    assert isinstance(answer, list)
+    return answer[0], _record(answer[1].partition(b" ")[2])

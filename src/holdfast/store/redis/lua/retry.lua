@@ -1,0 +1,25 @@
+#!lua flags=allow-oom
+-- Open the next generation of failed, cancelled or expired jobs of one queue: fresh budgets, ready now.
+-- include: moment, shelf, bell
+-- Args: now, again, bell, over, queue, pairs of stamp and id as msgpack.
+-- Answer: per pair 1 if it took effect, else 0.
+-- Guarantee: deliveries go on counting, so no token is ever made twice.
+local now, before, answers = now_us(), next_claimable(), {}
+for place, pair in ipairs(cmsgpack.unpack(ARGV[6])) do
+  local stamp = pair[1]
+  local head = load(stamp)
+  answers[place] = 0
+  if head and head[ID] == pair[2] and FINAL[head[STATE]] and head[STATE] ~= 'succeeded' then
+    lift(stamp, head)
+    head[GENERATION], head[DUE], head[FAILURES], head[CRASHES] = head[GENERATION] + 1, now, 0, 0
+    head[CANCEL_ASKED], head[EXPIRES], head[FINISHED], head[KEEP_UNTIL] = false, false, false, false
+    head[RESULT_UNTIL] = false
+    for _, key in ipairs({ STORY, RESULTS, NOTES }) do
+      redis.call('HDEL', key, stamp)
+    end
+    lay(stamp, head, 'ready')
+    answers[place] = 1
+  end
+end
+ring_if_sooner(before)
+return answers

@@ -1,0 +1,25 @@
+#!lua flags=allow-oom
+-- Do one slice of one queue's upkeep: end what has expired, drop what is past its term.
+-- include: moment, shelf, bell
+-- Args: now, again, bell, over, queue, slice, how long a mark in `gone` stands.
+-- Answer: how many expired, how many were dropped, when there will be something to do again (or nothing), and the marks
+-- in `gone` that the house is to forget: those of this slice, and older ones whose dropper may have died.
+local now, slice = now_us(), tonumber(ARGV[6])
+
+local function first(key)
+  return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+end
+
+local expired = expire_due(slice, now)
+local ripe = redis.call('ZRANGE', KEPT, '-inf', now, 'BYSCORE', 'LIMIT', 0, slice)
+local marks = redis.call('ZRANGE', GONE, '-inf', digits(now - ARGV[7]), 'BYSCORE', 'LIMIT', 0, slice)
+local old = #marks
+for _, bytes in ipairs(ripe) do
+  local stamp = stamp_in(bytes, 1)
+  local head = load(stamp)
+  drop(stamp, head, now)
+  marks[#marks + 1] = bytes .. head[ID]
+end
+local soonest = math.min(first(EXPIRING) or math.huge, first(KEPT) or math.huge)
+ring_for_watchers(expired + #ripe > 0)
+return { expired, #ripe, soonest < math.huge and digits(soonest) or '', old, marks }

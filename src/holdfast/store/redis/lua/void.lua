@@ -1,0 +1,15 @@
+#!lua flags=allow-oom
+-- Make sure that stamps which stand for nothing here never will.
+-- include: moment, shelf
+-- Args: now, again, pairs of stamp and id as msgpack.
+-- Answer: per pair 1 if the job is here, else 0: its stamp is marked as gone.
+-- Guarantee: a push that was under way with that stamp is refused from now on, so the id can be given to another queue.
+local now, answers = now_us(), {}
+for place, pair in ipairs(cmsgpack.unpack(ARGV[3])) do
+  local is_here = redis.call('HEXISTS', HEAD, pair[1])
+  if is_here == 0 then
+    redis.call('ZADD', GONE, now, bytes_of(pair[1]) .. pair[2])
+  end
+  answers[place] = is_here
+end
+return answers

@@ -1,0 +1,49 @@
+"""Verdicts and notes on their way into the queues' scripts."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from holdfast.model.claim import Progress
+from holdfast.model.verdict import Lost, Verdict
+from holdfast.store.redis import rows
+from holdfast.store.redis.link import Call
+from holdfast.store.redis.plans import plan
+
+_by_queue = attrgetter("queue")
+
+
+class Batch:
+    """Writes that present tokens, as calls: one for each run of neighbours of one queue, in the order given."""
+
+    def __init__(self, writes: Sequence[Verdict] | Sequence[Progress]) -> None:
+        self._groups = [(queue, list(group)) for queue, group in groupby(writes, _by_queue)]
+        self.calls = [_call(queue, group) for queue, group in self._groups]
+
+    def lost(self, answers: Sequence[Any]) -> list[Lost]:
+        """List the writes that the answers to the calls refuse."""
+        return [
+            Lost(group[place - 1].id, group[place - 1].token, why.decode())
+            for (_, group), answer in zip(self._groups, answers, strict=True)
+            for place, why in zip(answer[::2], answer[1::2], strict=True)
+        ]
+
+
+def _call(queue: str, group: list[Any]) -> Call:
+    if isinstance(group[0], Verdict):
+        return Call("settle", queue, (rows.pack([_verdict(one) for one in group]),))
+    return Call("note", queue, (rows.pack([_note(one) for one in group]),))
+
+
+def _verdict(verdict: Verdict) -> tuple[Any, ...]:
+    return (
+        rows.stamp_of(verdict.token), verdict.id, verdict.token,
+        plan(verdict.outcome, verdict.reason, verdict.delay_us), verdict.took_us,
+        verdict.outcome if verdict.is_of_a_run else None, verdict.reason,
+        verdict.error, verdict.traceback, rows.raw(verdict.result),
+    )  # fmt: skip
+
+
+def _note(note: Progress) -> tuple[Any, ...]:
+    return rows.stamp_of(note.token), note.id, note.token, rows.raw(rows.pack((note.fraction, note.note)))
