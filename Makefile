@@ -29,7 +29,11 @@ check: $(SETUP)
 	$(BIN)/lint-imports
 
 torture: $(SETUP)
-	$(BIN)/python -m tests.process.kill_loop --jobs 5000 --kills 200
+	$(BIN)/python -m tests.process.kill_loop --store sqlite --jobs 5000 --kills 200
+	$(BIN)/python -m tests.process.kill_loop --store postgres --jobs 5000 --kills 200
+	$(BIN)/python -m tests.process.kill_loop --store valkey --jobs 5000 --kills 200
+	$(BIN)/python -m tests.process.kill_loop --store postgres --jobs 10000 --kills 0 --server-kills 10
+	$(BIN)/python -m tests.process.kill_loop --store valkey --jobs 10000 --kills 0 --server-kills 10
 
 bench: $(SETUP)
 	$(BIN)/python -m benchmarks

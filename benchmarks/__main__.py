@@ -1,4 +1,4 @@
-"""`make bench`: measures Holdfast on this machine, on the SQLite store's durable tier.
+"""`make bench`: measures Holdfast on this machine, on the durable tier of each store; SQLite where none is named.
 
 Every figure is the median of its repeats; what is compared with something is measured in the same run. Beside each stands
 the goal. A figure that falls short is printed as it is.
@@ -11,7 +11,7 @@ import platform
 import sqlite3
 from collections.abc import Callable
 
-from benchmarks import core, tree
+from benchmarks import core, servers, tree
 from benchmarks.core import Figures
 
 
@@ -61,6 +61,16 @@ GOALS = {
     "killed child: its job runs again, median of 20 (s)": "goal: under 1",
     "killed worker: its job runs again elsewhere, median of 20 (s)": "goal: under 12",
     "idle worker with two children, share of one core (%)": "goal: under 1",
+    "PostgreSQL: enqueue_many, batches of 1,000 (jobs/s)": "goal: 25,000 or more",
+    "Valkey: enqueue_many, batches of 1,000 (jobs/s)": "goal: 40,000 or more",
+    "PostgreSQL: drain, one worker process, no-op jobs (jobs/s)": "goal: 8,000 or more",
+    "Valkey: drain, one worker process, no-op jobs (jobs/s)": "goal: 15,000 or more",
+    "PostgreSQL: enqueue to start p50 (ms)": "goal: under 2",
+    "Valkey: enqueue to start p50 (ms)": "goal: under 2",
+    "PostgreSQL: claim among 1,000,000 / among 1,000": "goal: under 2",
+    "Valkey: claim among 1,000,000 / among 1,000": "goal: under 2",
+    "Valkey: memory of a waiting job, payload of 100 bytes (B)": "goal: under 500",
+    "PostgreSQL: tables after 1,000,000 / after 200,000": "goal: about 1",
 }
 BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "enqueue_many": core.enqueue_many,
@@ -76,6 +86,12 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "scaling": tree.scaling,
     "head_of_line": tree.head_of_line,
     "cost": tree.cost,
+    "servers_enqueue_many": servers.enqueue_many,
+    "servers_drain": servers.drain,
+    "servers_latency": servers.latency,
+    "servers_depth": servers.depth,
+    "servers_memory": servers.memory,
+    "servers_flatness": servers.flatness,
 }
 
 if __name__ == "__main__":

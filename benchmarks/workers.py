@@ -11,8 +11,9 @@ from pathlib import Path
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def environment(folder: Path) -> dict[str, str]:
-    return {**os.environ, "HOLDFAST_URL": f"sqlite:///{folder}/jobs.db", "BENCH_STAMPS": str(folder / "stamps")}
+def environment(folder: Path, url: str | None = None) -> dict[str, str]:
+    place = url or f"sqlite:///{folder}/jobs.db"
+    return {**os.environ, "HOLDFAST_URL": place, "BENCH_STAMPS": str(folder / "stamps")}
 
 
 def command(*options: str) -> list[str]:
@@ -20,10 +21,10 @@ def command(*options: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def worker(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def worker(folder: Path, *options: str, url: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Run a worker for the length of the block."""
     with (folder / "worker.log").open("w") as log:
-        process = subprocess.Popen(command(*options), env=environment(folder), stdout=log, stderr=log)
+        process = subprocess.Popen(command(*options), env=environment(folder, url), stdout=log, stderr=log)
     try:
         yield process
     finally:
@@ -33,10 +34,15 @@ def worker(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         raise RuntimeError(f"the worker ended with code {code}:\n{(folder / 'worker.log').read_text()}")
 
 
-def burst(folder: Path, *options: str) -> None:
+def burst(folder: Path, *options: str, url: str | None = None) -> None:
     """Run a worker until nothing is left to do."""
     done = subprocess.run(
-        command("--burst", *options), env=environment(folder), capture_output=True, text=True, timeout=120, check=False
+        command("--burst", *options),
+        env=environment(folder, url),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"the worker ended with code {done.returncode}:\n{done.stderr}")

@@ -45,10 +45,10 @@ SETTINGS = {
 class PostgresServer:
     """A running server."""
 
-    def __init__(self, version: str = "pginstall18", **settings: str) -> None:
+    def __init__(self, version: str = "pginstall18", base: str | None = None, **settings: str) -> None:
         self._programs = _installed() / version / "bin"
         _sweep()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=_base()))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base or _base()))
         self._as_nobody, self._options = _unprivileged(self.folder)
         self._log = self.folder / "log"
         self._run("initdb", "-D", self._data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")

@@ -170,13 +170,15 @@ class Storekeeper(threading.Thread):
             self._tidy_at = now if self._store.tidy().is_more else now + TIDY_S
 
     def _rest(self) -> None:
+        if self._rotation.has_news():
+            return
         if self.found_nothing and self._is_burst:
             self._on_news()
         due = min(self._rescue_at, self._tidy_at)
         wants_more = self._is_claiming and self._crew.room() > 0
         queues: Sequence[str] | None = (self._queues or None) if wants_more else ()
         self._store.wait(queues, max(0.0, due - time.monotonic()))
-        self._beater.run_once()  # what woke us may be a cancellation, and only a beat tells
+        self._beater.hurry()  # what woke us may be a cancellation, and only a beat tells
 
     def _endure(self, error: StoreError) -> None:
         self._vitals.fail()

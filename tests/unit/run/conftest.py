@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.store.memory.store import MemoryStore
-from tests.support.clock import VirtualClock
+from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.unit.run.making import Gate
 
 

@@ -14,15 +14,15 @@ from holdfast.run.bench import Bench
 from holdfast.run.pump import Plan, Pump
 from holdfast.run.spec import Registry, TaskSpec
 from holdfast.store.protocol import Store
+from holdfast.testing.contract.background_call import DEADLINE_S
+from holdfast.testing.contract.sample_jobs import state
+from holdfast.testing.contract.virtual_clock import START_US
 from holdfast.wire.codec import Codec
 from holdfast.wire.envelope import FORMAT, Envelope, seal_in
 from holdfast.wire.keyring import KeyRing
 from holdfast.wire.parameters import Parameters
 from holdfast.wire.payload import pack
 from holdfast.wire.seal import seal_job
-from tests.support.clock import START_US
-from tests.support.jobs import state
-from tests.support.threads import DEADLINE_S
 
 TASK = "shop.send"
 

@@ -16,8 +16,8 @@ from holdfast.run import drain as draining
 from holdfast.run.context import current_job
 from holdfast.run.drain import drain
 from holdfast.store.memory.store import MemoryStore
-from tests.support.clock import VirtualClock
-from tests.support.jobs import record, state
+from holdfast.testing.contract.sample_jobs import record, state
+from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.unit.run.making import bench_of, job_of, spec_of, wait_until
 from tests.unit.run.troubled import TroubledStore
 

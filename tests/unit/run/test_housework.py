@@ -1,6 +1,7 @@
 """The small services of a worker, each by its `run_once`: beats, upkeep, notes, and the order of the queues."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +15,9 @@ from holdfast.run.notebook import Notebook
 from holdfast.run.rotation import Rotation
 from holdfast.run.upkeep import Upkeep
 from holdfast.store.memory.store import MemoryStore
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, enlisted, pushed, record, run_to, state
-from tests.support.threads import DEADLINE_S
+from holdfast.testing.contract.background_call import DEADLINE_S
+from holdfast.testing.contract.sample_jobs import claimed, enlisted, pushed, record, run_to, state
+from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.unit.run.making import wait_until
 from tests.unit.run.troubled import TroubledStore
 
@@ -161,6 +162,21 @@ def test_upkeep_drops_what_is_past_its_term(store: MemoryStore, clock: VirtualCl
     assert store.inspector.get(job_id) is None
 
 
+def test_a_hurried_beat_comes_soon_and_many_make_one(store: MemoryStore) -> None:
+    troubled, worker = TroubledStore(store), enlisted(store)
+    beats = beater(troubled, worker)  # type: ignore[arg-type]
+    beats.start()
+    began = time.monotonic()
+    for _ in range(100):
+        beats.hurry()
+    while not troubled.calls["beat"]:
+        assert time.monotonic() - began < 1
+        time.sleep(0.001)
+    time.sleep(0.05)
+    beats.stop()
+    assert 1 <= troubled.calls["beat"] <= 3
+
+
 # --- notes --------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +223,20 @@ def test_a_note_that_cannot_be_written_harms_nobody(store: MemoryStore, caplog: 
 
 
 # --- the order of the queues --------------------------------------------------------------------------------
+
+
+def test_a_new_queue_is_news_once_and_only_after_a_claim_came_up_short(store: MemoryStore) -> None:
+    pushed(store, queue="first")
+    rotation = Rotation(store, None)
+    rotation.turn()
+    pushed(store, queue="second")
+    assert not rotation.has_news()
+    rotation.saw(0, 1)
+    assert rotation.has_news()
+    assert sorted(rotation.turn()) == ["first", "second"]
+    rotation.saw(0, 1)
+    assert not rotation.has_news()
+    assert not Rotation(store, ["first"]).has_news()
 
 
 def test_each_queue_comes_first_in_its_turn(store: MemoryStore) -> None:

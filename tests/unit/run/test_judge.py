@@ -8,7 +8,7 @@ from holdfast.model.verdict import Verdict
 from holdfast.policy.moments import SECOND
 from holdfast.policy.retry import RetryPolicy
 from holdfast.run.judge import Rules, judge
-from tests.support.clock import START_US
+from holdfast.testing.contract.virtual_clock import START_US
 from tests.unit.run.making import claim_of
 
 

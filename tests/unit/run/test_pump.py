@@ -14,8 +14,8 @@ from holdfast.policy.retry import RetryPolicy
 from holdfast.run.context import current_job
 from holdfast.run.pump import Plan, Pump
 from holdfast.store.memory.store import MemoryStore
-from tests.support.jobs import record, state
-from tests.support.threads import DEADLINE_S, Call
+from holdfast.testing.contract.background_call import DEADLINE_S, Call
+from holdfast.testing.contract.sample_jobs import record, state
 from tests.unit.run.making import (
     Gate,
     await_state,

@@ -14,7 +14,7 @@ from holdfast.run.notices import Notices
 from holdfast.run.slots import Slots
 from holdfast.run.spec import Registry
 from holdfast.run.threads import Threads
-from tests.support.threads import Call
+from holdfast.testing.contract.background_call import Call
 from tests.unit.run.making import (
     Gate,
     bench_of,

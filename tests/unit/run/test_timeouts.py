@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.errors import TaskTimeout
 from holdfast.run.timeouts import alimit, limit
-from tests.support.threads import Call
+from holdfast.testing.contract.background_call import Call
 
 LONG_S = 60.0
 

@@ -120,7 +120,8 @@ class PostgresStore:
                 if left_s <= 0 or (due_s is not None and due_s <= 0):
                     return
                 rung = bell.listen(min(left_s, LOOK_S if due_s is None else due_s, LOOK_S))
-                if self._db.is_closed:
+                # A push is no reason to look here: who waits is about to look for itself, by a claim.
+                if self._db.is_closed or (rung and queues != ()):
                     return
         finally:
             self._bells.give_back(bell)
