@@ -12,9 +12,10 @@ import psycopg
 import pytest
 
 from holdfast.errors import InvalidInput, InvalidName, SchemaTooNew, StoreClosed, StoreUnavailable, StoreUnsafe
-from holdfast.store.postgres import address, session
+from holdfast.store.postgres import address, backend, session
+from holdfast.store.postgres.schema import Migration, migrations
 from holdfast.store.postgres.store import PostgresStore
-from tests.support.jobs import job
+from holdfast.testing.contract.sample_jobs import job
 from tests.support.servers_postgres import GUARDED, PostgresServer, server
 
 SECRET = "open-sesame-4711"
@@ -96,11 +97,30 @@ def test_opening_again_changes_nothing_and_needs_no_right_to_make_anything(
 def test_a_migration_that_fails_leaves_nothing_behind(
     namespace: str, admin: "psycopg.Connection[Any]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = ("create table ns_queue (name text); select 1 / 0",)
+    broken = (Migration("0001_broken", "create table ns_queue (name text); select 1 / 0", ""),)
     monkeypatch.setattr("holdfast.store.postgres.schema.migrations", lambda: broken)
     with pytest.raises(Exception, match="division by zero"):
         PostgresStore.open(server().url(), namespace=namespace)
     assert admin.execute("select to_regnamespace(%s)", (namespace,)).fetchone() == (None,)
+
+
+def test_a_migration_goes_in_two_steps_and_the_former_version_works_on_in_between(
+    namespace: str, admin: "psycopg.Connection[Any]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    former = PostgresStore.open(server().url(), namespace=namespace)
+    added = Migration("0002_colour", "alter table ns_queue add colour text", "alter table ns_queue drop is_paused")
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.store.postgres.schema.migrations", lambda: (*migrations(), added))
+        PostgresStore.open(server().url(), namespace=namespace).close()
+    assert admin.execute(f'select schema, finished from "{namespace}".meta').fetchall() == [(2, 1)]
+    assert former.push([job("q")])[0].decision == "created"
+    PostgresStore.open(server().url(), namespace=namespace).close()  # one of the former version starts again
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.store.postgres.schema.migrations", lambda: (*migrations(), added))
+        assert [backend.migrate(server().url(), namespace) for _ in range(2)] == [["0002_colour"], []]
+    with pytest.raises(SchemaTooNew, match="has schema 2, and this version of Holdfast reads up to 1"):
+        PostgresStore.open(server().url(), namespace=namespace)
+    former.close()
 
 
 def test_namespaces_of_one_database_do_not_see_each_other(namespace: str) -> None:
@@ -131,7 +151,7 @@ def test_a_schema_of_a_newer_version_is_refused_with_both_numbers(
     namespace: str, admin: "psycopg.Connection[Any]"
 ) -> None:
     PostgresStore.open(server().url(), namespace=namespace).close()
-    admin.execute(f'update "{namespace}".meta set schema = 99')
+    admin.execute(f'update "{namespace}".meta set schema = 99, finished = 99')
     with pytest.raises(SchemaTooNew, match=r"has schema 99, and this version of Holdfast reads up to 1; upgrade"):
         PostgresStore.open(server().url(), namespace=namespace)
 

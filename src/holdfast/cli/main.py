@@ -13,6 +13,7 @@ from holdfast.cli.enqueue import enqueue
 from holdfast.cli.front import Front
 from holdfast.cli.health import health
 from holdfast.cli.jobs import jobs
+from holdfast.cli.migrate import migrate
 from holdfast.cli.queues import queue, queues
 from holdfast.cli.result import result
 from holdfast.cli.retry import retry
@@ -43,7 +44,7 @@ def holdfast() -> None:
 
 
 _COMMANDS = (
-    worker, workers, top, enqueue, jobs, show, wait, result, cancel, retry, queues, queue, unpark, doctor, health, demo,
+    worker, workers, top, enqueue, jobs, show, wait, result, cancel, retry, queues, queue, unpark, migrate, doctor, health, demo,
 )  # fmt: skip
 for command in _COMMANDS:
     holdfast.add_command(command)

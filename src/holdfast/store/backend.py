@@ -36,3 +36,10 @@ class Backend(Protocol):
         Asked by commands that only read: they would otherwise make an empty store at a misspelt address.
         """
         ...
+
+    def migrate(self, url: str, namespace: str) -> list[str]:
+        """Bring the store's schema up to date for good, also in what programs of an older version cannot bear.
+
+        Opening it does the rest. Give the names of the steps that were taken.
+        """
+        ...

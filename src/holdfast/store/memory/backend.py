@@ -23,3 +23,8 @@ def shown(url: str) -> str:
 def missing(url: str, namespace: str) -> str | None:
     del url, namespace
     return "memory:// lives inside one process, and this is another; use sqlite:///jobs.db for both"
+
+
+def migrate(url: str, namespace: str) -> list[str]:
+    del url, namespace
+    return []  # it has no schema

@@ -24,3 +24,12 @@ def shown(url: str) -> str:
 def missing(url: str, namespace: str) -> str | None:
     rest, _ = taken_out(url, "tier")
     return address.missing(rest, namespace)
+
+
+def migrate(url: str, namespace: str) -> list[str]:
+    rest, _ = taken_out(url, "tier")
+    store = PostgresStore.open(rest, namespace=namespace)
+    try:
+        return store.migrate()
+    finally:
+        store.close()

@@ -4,14 +4,21 @@ A statement lives in `sql/NAME.sql`, a migration in `migrations/NNNN_name.sql`. 
 namespace is a schema of the database, and `"namespace".` takes the place of `ns_`. It is the only thing ever
 substituted, and only after its grammar was checked.
 
-Migrations run in one transaction, behind an advisory lock of the namespace, so ten processes that open a new database
-at once make one schema. A process that dies in the middle leaves the schema as it was.
+**Two steps.** A migration is `NNNN_name.sql`, which only adds: programs of the version before go on beside it. What takes
+something away from them is in `NNNN_name.after.sql`, and runs only when someone says so (`holdfast migrate`), after the last
+of them is gone. `ns_meta` has two numbers: `schema`, the last migration that was begun, and `finished`, the last whose second
+step is done. A program that does not know the first goes on; one that does not know the second is refused.
+
+Each runs in one transaction, behind an advisory lock of the namespace, so ten processes that open a new database at once
+make one schema. A process that dies in the middle leaves the schema as it was.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
 
@@ -45,45 +52,89 @@ class Statements:
         return whole
 
 
+class Migration(NamedTuple):
+    """One migration: its name, what it adds, and what it takes away from those that do not know it."""
+
+    name: str
+    before: str
+    after: str
+
+
 def migrate(connection: Connection, statements: Statements, where: str) -> None:
-    """Bring the schema up to date, or refuse a database that a newer Holdfast has written."""
-    newest = len(migrations())
-    if _checked_version(connection, statements, where) == newest:
+    """Add what is missing of the schema, or refuse a database that this version cannot work with any more."""
+    begun, _ = _progress(connection, statements, where)
+    if begun >= len(migrations()):
         return
-    with connection.transaction():
-        connection.execute(
-            "select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"holdfast {statements.namespace}",)
-        )
+    with _locked(connection, statements):
         # Not `if not exists`: that asks for the right to make schemas also where there is nothing to make.
         if not _is_there(connection, "to_regnamespace", f'"{statements.namespace}"'):
             connection.execute(f'create schema "{statements.namespace}"')
-        version = _checked_version(connection, statements, where)
-        for text in migrations()[version:]:
-            connection.execute(statements.of(text))
-        connection.execute(statements.of("create table if not exists ns_meta (schema integer not null)"))
-        connection.execute(statements.of("delete from ns_meta"))
-        connection.execute(statements.of("insert into ns_meta (schema) values (%s)"), (newest,))
+        begun, finished = _progress(connection, statements, where)
+        for migration in migrations()[begun:]:
+            connection.execute(statements.of(migration.before))
+            if not begun and migration.after:  # a new schema: there is nobody from whom something is taken away
+                connection.execute(statements.of(migration.after))
+        newest = len(migrations())
+        _note(connection, statements, max(begun, newest), finished if begun else newest)
+
+
+def finish(connection: Connection, statements: Statements, where: str) -> list[str]:
+    """Do the second steps that are left. Give the names of their migrations."""
+    with _locked(connection, statements):
+        begun, finished = _progress(connection, statements, where)
+        left = migrations()[finished:]
+        for migration in left:
+            if migration.after:
+                connection.execute(statements.of(migration.after))
+        _note(connection, statements, begun, len(migrations()))
+    return [migration.name for migration in left]
 
 
 @cache
-def migrations() -> tuple[str, ...]:
-    """List the texts of all migrations, in order."""
+def migrations() -> tuple[Migration, ...]:
+    """List all migrations, in order."""
     folder = resources.files(__package__) / "migrations"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(_read("migrations", name) for name in names)
+    names = sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple(
+        Migration(
+            name,
+            _read("migrations", f"{name}.sql"),
+            _read("migrations", f"{name}.after.sql") if f"{name}.after" in names else "",
+        )
+        for name in names
+        if not name.endswith(".after")
+    )
 
 
-def _checked_version(connection: Connection, statements: Statements, where: str) -> int:
+@contextmanager
+def _locked(connection: Connection, statements: Statements) -> Iterator[None]:
+    """One transaction, in which nobody else changes this namespace's schema."""
+    with connection.transaction():
+        lock = f"holdfast {statements.namespace}"
+        connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (lock,))
+        yield
+
+
+def _progress(connection: Connection, statements: Statements, where: str) -> tuple[int, int]:
+    """Tell which migration was begun last, and which was finished last."""
     if not _is_there(connection, "to_regclass", statements.of("ns_meta")):
-        return 0
-    row = connection.execute(statements.of("select schema from ns_meta")).fetchone()
-    version = int(row[0]) if row else 0
-    if version > len(migrations()):
+        return 0, 0
+    row = connection.execute(statements.of("select schema, finished from ns_meta")).fetchone()
+    begun, finished = row or (0, 0)
+    if finished > len(migrations()):
         raise SchemaTooNew(
-            f"{where} has schema {version}, and this version of Holdfast reads up to {len(migrations())}; "
+            f"{where} has schema {finished}, and this version of Holdfast reads up to {len(migrations())}; "
             "upgrade Holdfast here, or point it at another database or namespace"
         )
-    return version
+    return begun, finished
+
+
+def _note(connection: Connection, statements: Statements, begun: int, finished: int) -> None:
+    connection.execute(
+        statements.of("create table if not exists ns_meta (schema integer not null, finished integer not null)")
+    )
+    connection.execute(statements.of("delete from ns_meta"))
+    connection.execute(statements.of("insert into ns_meta (schema, finished) values (%s, %s)"), (begun, finished))
 
 
 def _is_there(connection: Connection, function: str, name: str) -> bool:

@@ -28,7 +28,7 @@ from holdfast.store.postgres.inspector import PostgresInspector
 from holdfast.store.postgres.notices import WAKE
 from holdfast.store.postgres.operator import PostgresOperator
 from holdfast.store.postgres.queues import PostgresQueues
-from holdfast.store.postgres.schema import Connection
+from holdfast.store.postgres.schema import Connection, finish
 from holdfast.store.postgres.upkeep import tidy
 from holdfast.store.protocol import Clock
 
@@ -182,6 +182,10 @@ class PostgresStore:
 
     def describe(self) -> StoreInfo:
         return StoreInfo("postgres", self._db.where, "durable", self._db.notes)
+
+    def migrate(self) -> list[str]:
+        """Do the second steps of migrations. For `holdfast migrate`; opening has done the first."""
+        return self._db.do(lambda connection: finish(connection, self._statements, self._db.where))
 
     def close(self) -> None:
         self._bells.flush()
