@@ -19,7 +19,7 @@ from holdfast.model.verdict import Verdict
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.connect import connect
 from holdfast.store.protocol import Store
-from tests.support.jobs import job
+from holdfast.testing.contract.sample_jobs import job
 from tests.support.proxy import MOMENTS, Moment, Proxy
 from tests.support.servers_postgres import empty_url, server
 from tests.support.servers_valkey import new_namespace, shared_server

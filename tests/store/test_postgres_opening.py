@@ -268,7 +268,7 @@ def test_whether_a_store_is_missing_is_left_to_opening_it_if_nobody_can_tell() -
 def test_an_examination_tells_the_version_and_finds_this_server_well(namespace: str) -> None:
     store = PostgresStore.open(server().url(), namespace=namespace)
     found = {finding.what: finding for finding in store.inspector.examine()}
-    assert found.keys() == {"postgres", "connections", "vacuum"}
+    assert found.keys() == {"postgres", "connections", "vacuum", "bloat", "migrations"}
     assert {finding.level for finding in found.values()} == {"ok"}
     assert "server 18" in found["postgres"].detail
     store.close()

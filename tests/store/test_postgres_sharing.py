@@ -21,9 +21,9 @@ from holdfast.model.verdict import done
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.postgres import pushing
 from holdfast.store.postgres.store import PostgresStore
-from tests.support.jobs import claimed, enlisted, job, jobs, pushed, state
+from holdfast.testing.contract.background_call import Call
+from holdfast.testing.contract.sample_jobs import claimed, enlisted, job, jobs, pushed, state
 from tests.support.servers_postgres import PostgresServer, empty_url, server
-from tests.support.threads import Call
 
 Pair = tuple[PostgresStore, PostgresStore]
 

@@ -13,7 +13,7 @@ import pytest
 from holdfast.errors import InvalidInput, InvalidName, SchemaTooNew, StoreClosed, StoreUnavailable, StoreUnsafe
 from holdfast.store.sqlite.location import check_filesystem, filesystem_of
 from holdfast.store.sqlite.store import SqliteStore
-from tests.support.jobs import job
+from holdfast.testing.contract.sample_jobs import job
 
 
 def test_a_folder_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> None:

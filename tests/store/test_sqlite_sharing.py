@@ -20,7 +20,7 @@ from holdfast.model.verdict import done
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.sqlite import database
 from holdfast.store.sqlite.store import SqliteStore
-from tests.support.jobs import job
+from holdfast.testing.contract.sample_jobs import job
 
 PUSHER = """
 import sys

@@ -17,9 +17,9 @@ from holdfast.model.verdict import done, released
 from holdfast.store.redis import bell
 from holdfast.store.redis.link import Link
 from holdfast.store.redis.store import RedisStore
-from tests.support.jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, record, state
+from holdfast.testing.contract.background_call import Call
+from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, record, state
 from tests.support.servers_valkey import ValkeyServer, new_namespace, shared_server
-from tests.support.threads import Call
 
 Pair = tuple[RedisStore, RedisStore]
 

@@ -33,5 +33,3 @@ class StoreInfo(msgspec.Struct, frozen=True):
     kind: str
     where: str
     tier: str
-    notes: tuple[str, ...] = ()
-    """What `doctor` should say aloud: settings that are asserted, library versions with known faults."""

@@ -148,7 +148,7 @@ class MemoryStore:
         return self._rack.now()
 
     def describe(self) -> StoreInfo:
-        return StoreInfo("memory", "memory://", "volatile", ("jobs are gone when this process ends",))
+        return StoreInfo("memory", "memory://", "volatile")
 
     def close(self) -> None:
         self._rack.close()

@@ -16,20 +16,25 @@ select current_setting('server_version'), pg_total_relation_size(%(job)s::regcla
        current_setting('autovacuum'),
        (select coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::bigint
           from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-           and backend_type = 'client backend')
+           and backend_type = 'client backend'),
+       (select coalesce(n_live_tup, 0) from pg_stat_user_tables where relid = %(job)s::regclass),
+       (select coalesce(n_dead_tup, 0) from pg_stat_user_tables where relid = %(job)s::regclass)
 """
+_DEAD_MANY: Final = 100_000
 
 
 def examine(connection: Connection, database: Database) -> Iterator[Finding]:
     """Examine an open store. Others' transactions are seen only as far as this user's rights go."""
     row = connection.execute(_ASK, {"job": database.statements.of("ns_job")}).fetchone()
     assert row is not None
-    version, size, most, used, autovacuum, oldest_s = row
+    version, size, most, used, autovacuum, oldest_s, live, dead = row
     yield Finding("ok", "postgres", f"server {version}; {database.where}, jobs take {size / _MIB:,.1f} MiB")
     for note in database.notes:
         yield Finding("warn", "durability", note, "set full_page_writes = on in postgresql.conf")
     yield _sessions(most, used)
     yield _vacuum(autovacuum, oldest_s)
+    yield _bloat(live, dead)
+    yield _migrations(connection, database)
 
 
 def _sessions(most: int, used: int) -> Finding:
@@ -47,3 +52,22 @@ def _vacuum(autovacuum: str, oldest_s: int) -> Finding:
         detail = f"a transaction has been open for {oldest_s:,} s: what jobs leave behind cannot be cleared away"
         return Finding("warn", "vacuum", detail, "find it in pg_stat_activity (xact_start) and end it")
     return Finding("ok", "vacuum", f"autovacuum is on; the oldest transaction is {oldest_s} s old")
+
+
+def _bloat(live: int, dead: int) -> Finding:
+    detail = f"the table of jobs has about {live:,} live and {dead:,} dead rows"
+    if dead < max(_DEAD_MANY, live):
+        return Finding("ok", "bloat", detail)
+    remedy = (
+        "autovacuum does not keep up: end long transactions, then vacuum the table, or give autovacuum more to do with"
+    )
+    return Finding("warn", "bloat", detail, remedy)
+
+
+def _migrations(connection: Connection, database: Database) -> Finding:
+    row = connection.execute(database.statements.of("select schema, finished from ns_meta")).fetchone()
+    begun, finished = row or (0, 0)
+    if finished >= begun:
+        return Finding("ok", "migrations", f"all {begun} are finished")
+    detail = f"{begun} are begun and {finished} finished: programs of an older version can still use this database"
+    return Finding("warn", "migrations", detail, "when the last of them is upgraded: holdfast migrate")

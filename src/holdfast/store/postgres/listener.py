@@ -18,7 +18,7 @@ from psycopg import sql
 
 from holdfast.errors import StoreError
 from holdfast.store.postgres.database import Database
-from holdfast.store.postgres.notices import NEWS, Kind, channel
+from holdfast.store.postgres.notices import LOOK, Kind, channel
 from holdfast.store.postgres.schema import Connection
 
 _PATIENCE_S: Final = 1.0
@@ -92,7 +92,7 @@ class Listener:
             for kind in self._wanted - listened:
                 connection.execute(sql.SQL("listen {}").format(sql.Identifier(self._channel(kind))))
                 listened.add(kind)
-                self._hear(kind, NEWS)
+                self._hear(kind, LOOK)
             self._sleep(None, connection.fileno())
             connection.pgconn.consume_input()
             while notice := connection.pgconn.notifies():

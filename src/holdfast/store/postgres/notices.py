@@ -8,6 +8,8 @@ from typing import Final, Literal
 Kind = Literal["work", "done"]
 
 NEWS: Final = "."
+LOOK: Final = "?"
+"""Look for yourself: nobody knows whether there is news."""
 WAKE: Final = "!"
 """Return, whatever you wait for: someone wants something of you."""
 

@@ -4,10 +4,11 @@ A statement lives in `sql/NAME.sql`, a migration in `migrations/NNNN_name.sql`. 
 namespace is a schema of the database, and `"namespace".` takes the place of `ns_`. It is the only thing ever
 substituted, and only after its grammar was checked.
 
-**Two steps.** A migration is `NNNN_name.sql`, which only adds: programs of the version before go on beside it. What takes
-something away from them is in `NNNN_name.after.sql`, and runs only when someone says so (`holdfast migrate`), after the last
-of them is gone. `ns_meta` has two numbers: `schema`, the last migration that was begun, and `finished`, the last whose second
-step is done. A program that does not know the first goes on; one that does not know the second is refused.
+**Two steps.** A migration is `NNNN_name.sql`, which only adds: programs of the version before go on beside it. What
+takes something away from them is in `NNNN_name.after.sql`, and runs only when someone says so (`holdfast migrate`),
+after the last of them is gone. `ns_meta` has two numbers: `schema`, the last migration that was begun, and `finished`,
+the last whose second step is done. A program that does not know the first goes on; one that does not know the second is
+refused.
 
 Each runs in one transaction, behind an advisory lock of the namespace, so ten processes that open a new database at once
 make one schema. A process that dies in the middle leaves the schema as it was.

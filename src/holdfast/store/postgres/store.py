@@ -25,7 +25,7 @@ from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.doorbell import LOOK_S, Doorbell
 from holdfast.store.postgres.guest import PostgresGuest
 from holdfast.store.postgres.inspector import PostgresInspector
-from holdfast.store.postgres.notices import WAKE
+from holdfast.store.postgres.notices import NEWS, WAKE
 from holdfast.store.postgres.operator import PostgresOperator
 from holdfast.store.postgres.queues import PostgresQueues
 from holdfast.store.postgres.schema import Connection, finish
@@ -121,7 +121,7 @@ class PostgresStore:
                     return
                 rung = bell.listen(min(left_s, LOOK_S if due_s is None else due_s, LOOK_S))
                 # A push is no reason to look here: who waits is about to look for itself, by a claim.
-                if self._db.is_closed or (rung and queues != ()):
+                if self._db.is_closed or (rung == NEWS and queues != ()):
                     return
         finally:
             self._bells.give_back(bell)
@@ -181,7 +181,7 @@ class PostgresStore:
         return int(row[0])
 
     def describe(self) -> StoreInfo:
-        return StoreInfo("postgres", self._db.where, "durable", self._db.notes)
+        return StoreInfo("postgres", self._db.where, "durable")
 
     def migrate(self) -> list[str]:
         """Do the second steps of migrations. For `holdfast migrate`; opening has done the first."""

@@ -143,7 +143,7 @@ class RedisStore:
         return self._link.now()
 
     def describe(self) -> StoreInfo:
-        return StoreInfo("redis", self._link.where, self._server.tier, self._server.notes)
+        return StoreInfo("redis", self._link.where, self._server.tier)
 
     def close(self) -> None:
         self._link.close()
