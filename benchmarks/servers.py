@@ -144,7 +144,8 @@ def flatness(_repeats: int) -> Figures:
             store.settle([Verdict(claim.id, claim.token, "q", "done", took_us=1) for claim in claims])
             _fill(store, first, first + 500, keep_s=0)
             if first % 5000 == 0:
-                store.tidy()
+                while store.tidy().is_more:
+                    pass
             if first in (200_000, 1_000_000):
                 sizes.append(_table_bytes(url))
         store.close()

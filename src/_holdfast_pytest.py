@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from holdfast.app.app import Holdfast
     from holdfast.testing.clock import VirtualClock
 
+# The suite's asserts lie outside of test files: without this, a failing one would not show its values.
+pytest.register_assert_rewrite("holdfast.testing.contract")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("holdfast_app", "the Holdfast app under test, as MODULE:APP, e.g. shop.tasks:app", default=None)

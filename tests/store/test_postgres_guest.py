@@ -187,6 +187,10 @@ class TestBadInput:
         with pytest.raises(InvalidInput, match=r"or use aenqueue_in\(\)"):
             asyncio.run(wrong())
 
+    def test_an_async_session_of_sqlalchemy_is_sent_there_too(self, app: Holdfast) -> None:
+        with pytest.raises(InvalidInput, match=r"AsyncSession.*or use aenqueue_in\(\)"):
+            app.enqueue_in(AsyncSession(create_async_engine("postgresql+psycopg://")), call(app))
+
     def test_a_broken_line_is_loud(self, app: Holdfast) -> None:
         """I32."""
         with psycopg.connect(app.url) as mine:

@@ -67,6 +67,18 @@ def test_a_repeated_id_is_a_duplicate(app: Holdfast, mine: sqlite3.Connection) -
     assert [job.decision for job in jobs] == ["created", "duplicate"]
 
 
+def test_a_declared_queue_does_not_make_us_wait_for_the_callers_own_lock(tmp_path: Path, app: Holdfast) -> None:
+    app.queue("mail", order="lifo")
+    mine = sqlite3.connect(tmp_path / "shop.db", isolation_level=None)
+    mine.execute("begin immediate")
+    began = time.monotonic()
+    app.enqueue_in(mine, app.tasks["send"].using(queue="mail").s("tea"))
+    assert time.monotonic() - began < 2
+    mine.execute("commit")
+    mine.close()
+    assert app.drain() == 1
+
+
 def test_rows_of_any_shape_are_the_callers_business(app: Holdfast, mine: sqlite3.Connection) -> None:
     mine.row_factory = lambda cursor, row: {"first": row[0]}
     with mine:

@@ -12,8 +12,8 @@ from tests.support import servers_postgres, servers_valkey
 KINDS = ("memory", "split", "sqlite", "postgres", "valkey")
 
 
-def open_store(kind: str, folder: Path, clock: Clock | None = None, *, tier: str = "durable") -> Store:
-    """Open a new, empty store. Only those that keep files use the folder and the tier."""
+def open_store(kind: str, folder: Path, clock: Clock | None = None) -> Store:
+    """Open a new, empty store. Only those that keep files use the folder."""
     if kind == "memory":
         return MemoryStore(clock)
     if kind == "split":
@@ -24,4 +24,4 @@ def open_store(kind: str, folder: Path, clock: Clock | None = None, *, tier: str
         url = servers_valkey.shared_server().url
         return RedisStore.open(url, where=url, namespace=servers_valkey.new_namespace(), clock=clock)
     assert kind == "sqlite", f"expected one of {KINDS}, got: {kind!r}"
-    return SqliteStore.open(folder / "jobs.db", tier=tier, clock=clock)
+    return SqliteStore.open(folder / "jobs.db", tier="durable", clock=clock)

@@ -87,9 +87,9 @@ def test_our_option_is_taken_out_and_the_drivers_stay() -> None:
     assert (rest, ours) == ("postgresql://db/jobs?sslmode=require", {"tier": "durable"})
 
 
-@pytest.mark.parametrize("url", ["sqlite:///jobs.db?teir=fast", "memory://?tier=fast"])
+@pytest.mark.parametrize("url", ["sqlite:///jobs.db?teir=fast", "memory://?tier=fast", "redis://localhost?colour=red"])
 def test_an_option_that_a_store_does_not_have_is_refused(url: str) -> None:
-    with pytest.raises(UnknownOption, match="the URL of this store has no option"):
+    with pytest.raises(UnknownOption, match=r"has (no|an) option"):
         connect(url)
 
 

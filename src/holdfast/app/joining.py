@@ -42,9 +42,8 @@ def _prepared(app: "Holdfast", calls: Iterable[Call[Any]]) -> tuple[Guest, list[
             f"{info.where} ({info.kind}) cannot take part in a transaction of yours; use enqueue() after your commit, "
             "or keep jobs in your own database: postgresql:// or sqlite://"
         )
-    jobs = Clerk(app, ours.store, ours.ring).write_all(calls)
-    app.declare_queues_of(jobs)
-    return guest, jobs
+    # Declared queues are left to the workers: to write them here, on SQLite, would wait for the caller's own lock.
+    return guest, Clerk(app, ours.store, ours.ring).write_all(calls)
 
 
 def _handles(app: "Holdfast", pushed: list[Pushed]) -> list[Job[Any]]:

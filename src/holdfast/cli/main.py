@@ -44,7 +44,8 @@ def holdfast() -> None:
 
 
 _COMMANDS = (
-    worker, workers, top, enqueue, jobs, show, wait, result, cancel, retry, queues, queue, unpark, migrate, doctor, health, demo,
+    worker, workers, top, enqueue, jobs, show, wait, result, cancel, retry, queues, queue, unpark, migrate, doctor,
+    health, demo,
 )  # fmt: skip
 for command in _COMMANDS:
     holdfast.add_command(command)

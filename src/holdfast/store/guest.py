@@ -11,6 +11,7 @@ Nobody tells us of the commit, and those who wait are asleep. So they are rung a
 import threading
 import time
 from collections.abc import Callable
+from inspect import iscoroutine
 from typing import Any, Final
 
 AFTER_S: Final = (0.002, 0.01, 0.05, 0.2)
@@ -28,7 +29,11 @@ def driver_connection(connection: Any) -> Any:
     if callable(
         getattr(connection, "connection", None)
     ):  # a Session has a method of that name, a Connection a property
-        connection = connection.connection()
+        inner = connection.connection()
+        if iscoroutine(inner):  # an AsyncSession
+            inner.close()
+            return connection
+        connection = inner
     if not hasattr(connection, "connection"):  # an Engine, an AsyncConnection: not ours to use
         return connection
     if not connection.in_transaction():

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast import Holdfast
-from tests.support.clock import VirtualClock
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 @pytest.fixture(autouse=True)

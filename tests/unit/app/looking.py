@@ -7,7 +7,7 @@ from collections.abc import Callable
 from holdfast import Holdfast
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
-from tests.support.threads import DEADLINE_S
+from holdfast.testing.contract.background_call import DEADLINE_S
 
 
 def all_jobs(app: Holdfast) -> list[JobRecord]:

@@ -15,8 +15,8 @@ from holdfast import (
     LeaseLost,
     NotEncodable,
 )
-from tests.support.clock import VirtualClock
-from tests.support.threads import Call
+from holdfast.testing.contract.background_call import Call
+from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.unit.app.looking import wait_until
 
 SECRET = "a-secret-of-some-length"

@@ -19,7 +19,7 @@ from holdfast import (
     ResultTimeout,
     current_job,
 )
-from tests.support.clock import VirtualClock
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 HOUR_S = 3600
 

@@ -16,8 +16,8 @@ from holdfast import (
     Snooze,
     current_job,
 )
-from tests.support.clock import START_US, VirtualClock
-from tests.support.threads import DEADLINE_S
+from holdfast.testing.contract.background_call import DEADLINE_S
+from holdfast.testing.contract.virtual_clock import START_US, VirtualClock
 
 
 def echo(value: Any = None) -> Any:

@@ -9,8 +9,8 @@ from holdfast import Holdfast, Task
 from holdfast.model.job import JobRecord
 from holdfast.policy.moments import SECOND
 from holdfast.run.spec import TIMEOUT_US
+from holdfast.testing.contract.virtual_clock import START_US, VirtualClock
 from holdfast.wire.envelope import Envelope, open_envelope
-from tests.support.clock import START_US, VirtualClock
 
 DAY_S = 86_400
 

@@ -4,7 +4,7 @@ import pytest
 
 from holdfast import DeclarationError, Holdfast, InvalidName
 from holdfast.store.memory.store import MemoryStore
-from tests.support.clock import VirtualClock
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def noop(number: int = 0) -> int:

@@ -15,8 +15,8 @@ from holdfast import (
     Holdfast,
     Job,
 )
-from tests.support.clock import VirtualClock
-from tests.support.threads import DEADLINE_S, Call
+from holdfast.testing.contract.background_call import DEADLINE_S, Call
+from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.unit.app.looking import wait_until
 
 

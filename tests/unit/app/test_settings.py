@@ -13,7 +13,7 @@ import pytest
 from holdfast import DeclarationError, Holdfast, InvalidInput, StoreClosed, StoreUnavailable, StoreUnsafe, UnknownOption
 from holdfast.store.memory.store import MemoryStore
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
+from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.unit.app.looking import all_jobs
 
 SECRET = "a-secret-of-some-length"

@@ -10,8 +10,8 @@ from holdfast.app.call import Call
 from holdfast.app.clerk import Clerk
 from holdfast.model.job import NewJob
 from holdfast.store.memory.store import MemoryStore
+from holdfast.testing.contract.virtual_clock import VirtualClock
 from holdfast.wire.envelope import open_envelope, seal_in
-from tests.support.clock import VirtualClock
 
 OLD = "old-secret-of-some-length"
 NEW = "new-secret-of-some-length"

@@ -15,7 +15,7 @@ from holdfast import (
     ResultTimeout,
     StoreClosed,
 )
-from tests.support.threads import DEADLINE_S, Call
+from holdfast.testing.contract.background_call import DEADLINE_S, Call
 from tests.unit.app.looking import wait_until
 
 HOUR_S = 3600

@@ -11,8 +11,8 @@ from holdfast.policy.moments import SECOND
 from holdfast.store.memory.rack import Rack
 from holdfast.store.memory.shelf import Shelf
 from holdfast.store.memory.store import MemoryStore
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, enlisted, job, jobs, pushed, run_to, unknown_task
+from holdfast.testing.contract.sample_jobs import claimed, enlisted, job, jobs, pushed, run_to, unknown_task
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 @pytest.fixture

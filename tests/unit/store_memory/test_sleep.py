@@ -11,9 +11,9 @@ from holdfast.policy.moments import SECOND
 from holdfast.store.memory import bell
 from holdfast.store.memory.bell import Bell
 from holdfast.store.memory.store import MemoryStore
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, job, jobs, pushed
-from tests.support.threads import DEADLINE_S, Call
+from holdfast.testing.contract.background_call import DEADLINE_S, Call
+from holdfast.testing.contract.sample_jobs import claimed, job, jobs, pushed
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 HOUR_US = 3600 * SECOND
 

@@ -11,8 +11,8 @@ from holdfast.model.verdict import done
 from holdfast.store.memory.handout import hand_out
 from holdfast.store.memory.shelf import Shelf
 from holdfast.store.memory.store import MemoryStore
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, enlisted, job, pushed, state
+from holdfast.testing.contract.sample_jobs import claimed, enlisted, job, pushed, state
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 QUEUES = ("a", "b", "c")
 

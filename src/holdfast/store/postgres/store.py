@@ -29,6 +29,7 @@ from holdfast.store.postgres.notices import NEWS, WAKE
 from holdfast.store.postgres.operator import PostgresOperator
 from holdfast.store.postgres.queues import PostgresQueues
 from holdfast.store.postgres.schema import Connection, finish
+from holdfast.store.postgres.sweeper import Sweeper
 from holdfast.store.postgres.upkeep import tidy
 from holdfast.store.protocol import Clock
 
@@ -42,6 +43,7 @@ class PostgresStore:
         self._clock = clock
         self._moments = Moments(clock)
         self._bells = Doorbell(database)
+        self._sweeper = Sweeper(database)
         self._known_queues: frozenset[str] = frozenset()
         self.queues = PostgresQueues(database, self._bells, self._moments)
         self.operator = PostgresOperator(database, self._bells, self._moments)
@@ -171,6 +173,7 @@ class PostgresStore:
         tidied = self._db.write(lambda connection: tidy(connection, self._statements, now))
         if tidied.expired:
             self._bells.ring("done")
+        self._sweeper.consider()
         return tidied
 
     def now(self) -> int:
@@ -188,6 +191,7 @@ class PostgresStore:
         return self._db.do(lambda connection: finish(connection, self._statements, self._db.where))
 
     def close(self) -> None:
+        self._sweeper.finish()
         self._bells.flush()
         self._db.close()
         self._bells.close()  # last: it sends the waiters home, and they must find the database closed

@@ -3,6 +3,7 @@
 The tier is what the server is configured for; `?tier=durable` (or `tier=`) refuses a server that promises less.
 """
 
+from holdfast.errors import UnknownOption
 from holdfast.store.protocol import Clock, Store
 from holdfast.store.redis.server import TIERS
 from holdfast.store.redis.store import RedisStore
@@ -12,7 +13,12 @@ from holdfast.store.urls import chosen_tier, taken_out, without_password
 def open_url(url: str, *, tier: str | None, namespace: str, clock: Clock | None) -> Store:
     rest, ours = taken_out(url, "tier")
     asked = chosen_tier(tier, ours.get("tier"), TIERS)
-    return RedisStore.open(rest, where=shown(rest), tier=asked, namespace=namespace, clock=clock)
+    try:
+        return RedisStore.open(rest, where=shown(rest), tier=asked, namespace=namespace, clock=clock)
+    except TypeError as error:  # how the driver refuses what it does not know
+        raise UnknownOption(
+            f"the URL {shown(url)} has an option that neither Holdfast nor redis-py knows; Holdfast takes tier"
+        ) from error
 
 
 def shown(url: str) -> str:

@@ -60,7 +60,9 @@ def inspect(link: Link, tier: str | None) -> Server:
 _FSYNC: Final = {"durable": "always", "fast": "everysec"}
 _TOLD: Final[dict[str, tuple[str, ...]]] = {
     "durable": (),
-    "fast": ("appendfsync is not always: a crash of the server may lose about two seconds of acknowledged jobs",),
+    "fast": (
+        "appendfsync is not always: a crash of the server may lose about two seconds of acknowledged jobs, and more with appendfsync no",
+    ),
     "volatile": ("appendonly is off: a crash or restart of the server loses jobs. Set appendonly yes",),
 }
 

@@ -11,7 +11,7 @@ from holdfast.model.finding import Finding
 
 _MIB: Final = 1024 * 1024
 _LOG_LARGE: Final = 64 * _MIB
-"""Four times what a checkpoint waits for: something has kept it from happening."""
+"""Many times what a checkpoint waits for: something has kept it from happening."""
 _SPACE_SHORT: Final = 256 * _MIB
 _FIXED: Final = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 _FAULT: Final = Finding(

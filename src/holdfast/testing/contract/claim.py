@@ -10,8 +10,7 @@ from holdfast.model.claim import Claim
 from holdfast.model.verdict import crashed, done
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import PROMOTE_LIMIT, Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import (
+from holdfast.testing.contract.sample_jobs import (
     claimed,
     claimed_ids,
     enlisted,
@@ -23,6 +22,7 @@ from tests.support.jobs import (
     retry,
     state,
 )
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def test_a_ready_job_goes_to_one_worker_only(store: Store) -> None:

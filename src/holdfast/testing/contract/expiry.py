@@ -1,17 +1,10 @@
 """Expiry: a job that has not started in time ends as expired, and never runs."""
 
-import pytest
-
 from holdfast.model.verdict import done
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import PROMOTE_LIMIT, Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, claimed_ids, enlisted, jobs, pushed, record, run_to, state
-
-
-@pytest.fixture
-def worker(store: Store) -> str:
-    return enlisted(store, lease_s=10_000)
+from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, jobs, pushed, record, run_to, state
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def test_a_job_not_started_in_time_is_not_handed_out(store: Store, clock: VirtualClock, worker: str) -> None:

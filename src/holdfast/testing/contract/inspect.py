@@ -6,8 +6,8 @@ from holdfast.model.query import Query
 from holdfast.model.states import State
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, enlisted, job, pushed, record, retry, run_to
+from holdfast.testing.contract.sample_jobs import claimed, enlisted, job, pushed, record, retry, run_to
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def found(store: Store, **options: object) -> list[str]:

@@ -7,8 +7,8 @@ from holdfast.model.verdict import CRASHED, done
 from holdfast.model.worker import Beat, ChildReport, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, claimed_ids, enlisted, pushed, record, retry, state
+from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, pushed, record, retry, state
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def test_an_id_can_enlist_once(store: Store) -> None:

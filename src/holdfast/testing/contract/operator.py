@@ -5,8 +5,7 @@ import pytest
 from holdfast.model.job import JobRecord
 from holdfast.model.verdict import crashed, done
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import (
+from holdfast.testing.contract.sample_jobs import (
     claimed,
     claimed_ids,
     enlisted,
@@ -19,6 +18,7 @@ from tests.support.jobs import (
     run_to,
     state,
 )
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def test_a_dead_letter_can_be_opened_again_with_fresh_budgets(store: Store, clock: VirtualClock) -> None:

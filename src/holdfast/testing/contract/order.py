@@ -1,23 +1,20 @@
 """In which order jobs are handed out (I19): priority, then due time, then arrival."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
+from holdfast.model.claim import Claim
 from holdfast.model.queue import QueuePolicy
-from holdfast.model.verdict import crashed, released
+from holdfast.model.verdict import Verdict, crashed, released
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, claimed_ids, enlisted, job, pushed, retry, run_to, snoozed
+from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, job, pushed, retry, run_to, snoozed
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 LIFO = QueuePolicy("lifo")
 FIFO = QueuePolicy("fifo")
-
-
-@pytest.fixture
-def worker(store: Store) -> str:
-    return enlisted(store, lease_s=10_000)
 
 
 def test_equal_jobs_come_out_as_they_came_in(store: Store, worker: str) -> None:
@@ -150,7 +147,7 @@ def test_a_crashed_job_takes_the_place_it_had(store: Store, worker: str) -> None
 
 @pytest.mark.parametrize("again", [retry, snoozed])
 def test_a_job_that_runs_again_later_takes_its_place_by_its_new_time(
-    store: Store, clock: VirtualClock, worker: str, again: type[retry]
+    store: Store, clock: VirtualClock, worker: str, again: Callable[[Claim, float], Verdict]
 ) -> None:
     """I19"""
     first, second = pushed(store), pushed(store)
@@ -174,7 +171,7 @@ def test_a_shuffled_thousand_comes_out_in_strict_order(
     store: Store, clock: VirtualClock, worker: str, order: str
 ) -> None:
     """I19, trap 1: whatever was cancelled, released or retried in between."""
-    chance = random.Random(7)
+    chance = random.Random(7)  # noqa: S311 - the same shuffle each time, not a secret
     store.queues.set_policy("default", QueuePolicy("lifo" if order == "lifo" else "fifo"))
     batch = [
         job(priority=chance.randrange(4), delay_us=chance.randrange(5) * SECOND, id=f"{number:04}")

@@ -1,11 +1,12 @@
 """Parked jobs: shown, never run, until a worker that knows the task comes or a person lets them go (I35)."""
 
+from typing import Any
+
 import pytest
 
 from holdfast.model.verdict import BAD_SEAL, UNKNOWN_TASK
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import (
+from holdfast.testing.contract.sample_jobs import (
     bad_seal,
     claimed,
     claimed_ids,
@@ -16,9 +17,10 @@ from tests.support.jobs import (
     state,
     unknown_task,
 )
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
-def parked_for(store: Store, task: str, **options: object) -> str:
+def parked_for(store: Store, task: str, **options: Any) -> str:
     job_id = pushed(store, task=task, **options)
     stranger = enlisted(store, tasks=())
     claim = next(claim for claim in store.claim(stranger, ["default"], 100) if claim.id == job_id)

@@ -6,8 +6,18 @@ from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
 from holdfast.model.verdict import done
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, record, run_to, state
+from holdfast.testing.contract.sample_jobs import (
+    claimed,
+    claimed_ids,
+    enlisted,
+    job,
+    jobs,
+    pushed,
+    record,
+    run_to,
+    state,
+)
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def test_a_pushed_job_is_there_with_all_it_was_given(store: Store, clock: VirtualClock) -> None:

@@ -6,8 +6,19 @@ from holdfast.model.queue import QueuePolicy, QueueRecord
 from holdfast.model.verdict import done
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed, claimed_ids, enlisted, failed, job, jobs, pushed, retry, run_to, state
+from holdfast.testing.contract.sample_jobs import (
+    claimed,
+    claimed_ids,
+    enlisted,
+    failed,
+    job,
+    jobs,
+    pushed,
+    retry,
+    run_to,
+    state,
+)
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 LIFO = QueuePolicy("lifo")
 

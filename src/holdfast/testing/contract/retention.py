@@ -3,8 +3,8 @@
 from holdfast.model.query import Query, Tidied
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import claimed_ids, enlisted, job, jobs, pushed, run_to, state
+from holdfast.testing.contract.sample_jobs import claimed_ids, enlisted, job, jobs, pushed, run_to, state
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def test_a_record_stays_until_its_term_is_over(store: Store, clock: VirtualClock) -> None:

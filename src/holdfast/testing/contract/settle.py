@@ -5,8 +5,7 @@ import pytest
 from holdfast.model.run import Run
 from holdfast.model.verdict import CRASHED, Verdict, crashed, done, released
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import (
+from holdfast.testing.contract.sample_jobs import (
     cancelled,
     claimed,
     claimed_ids,
@@ -22,6 +21,7 @@ from tests.support.jobs import (
     unknown_task,
     verdict,
 )
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
 def test_a_done_job_has_succeeded_with_its_result(store: Store, clock: VirtualClock) -> None:

@@ -7,8 +7,7 @@ import pytest
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import Verdict, crashed, done, released
 from holdfast.store.protocol import Store
-from tests.support.clock import VirtualClock
-from tests.support.jobs import (
+from holdfast.testing.contract.sample_jobs import (
     cancelled,
     claimed,
     enlisted,
@@ -23,6 +22,7 @@ from tests.support.jobs import (
     state,
     unknown_task,
 )
+from holdfast.testing.contract.virtual_clock import VirtualClock
 
 Ending = Callable[[Claim], Verdict]
 

@@ -1,4 +1,8 @@
-"""A clock that moves only when a test says so."""
+"""A clock that moves only when a test says so, in the numbers that stores speak: microseconds since 1970.
+
+Not the kit's clock (`holdfast.testing.clock`), which begins at the present moment, speaks in datetimes and never goes
+back. A store is tried at a fixed moment, the same in every run, and its clock may be set back, as a machine's may.
+"""
 
 from holdfast.policy.moments import SECOND
 

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ from holdfast.model.verdict import done
 from holdfast.model.worker import WorkerRecord
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
-from tests.support.jobs import (
+from holdfast.testing.contract.background_call import DEADLINE_S, Call
+from holdfast.testing.contract.sample_jobs import (
     bad_seal,
     claimed,
     enlisted,
@@ -26,7 +28,6 @@ from tests.support.jobs import (
     run_to,
     snoozed,
 )
-from tests.support.threads import DEADLINE_S, Call
 
 LONG_S = 60.0
 """Far beyond every deadline here: a wait of this length that returns was woken."""
@@ -195,7 +196,8 @@ def test_a_paused_queue_wakes_nobody(live_store: Store) -> None:
 
 def test_wake_ends_every_wait_under_way(live_store: Store) -> None:
     """A second call each round: a thread that had not begun to wait by the first is caught by it or by the next."""
-    calls = [waiting(live_store, "default"), waiting(live_store), Call(lambda: _watch_long(live_store))]
+    calls: list[Call[Any]] = [waiting(live_store, "default"), waiting(live_store)]
+    calls.append(Call(lambda: _watch_long(live_store)))
     deadline = time.monotonic() + DEADLINE_S
     while not all(call.is_back(0.02) for call in calls):
         assert time.monotonic() < deadline, "woken for long, and still asleep"

@@ -2,12 +2,13 @@
 -- Params: queues, now.
 -- Answer: for each queue that is not paused, in the order asked: its name and order; whether anything in it has
 -- expired, is due, is parked, is ready. Hints: what is missed is found by the next claim.
+-- Not `exists`: of that the planner may make a hash of all the queues that have such jobs, job by job.
 select name, is_lifo,
-       exists (select 1 from ns_job where queue = name and expires_us <= now_us and expires_us is not null
-                  and state in ('waiting', 'scheduled', 'ready', 'parked', 'spilled')),
-       exists (select 1 from ns_job where queue = name and state = 'scheduled' and due_us <= now_us),
-       exists (select 1 from ns_job where queue = name and state = 'parked'),
-       exists (select 1 from ns_job where queue = name and state = 'ready')
+       (select true from ns_job where queue = name and expires_us <= now_us and expires_us is not null
+           and state in ('waiting', 'scheduled', 'ready', 'parked', 'spilled') limit 1) is not null,
+       (select true from ns_job where queue = name and state = 'scheduled' and due_us <= now_us limit 1) is not null,
+       (select true from ns_job where queue = name and state = 'parked' limit 1) is not null,
+       (select true from ns_job where queue = name and state = 'ready' limit 1) is not null
   from (select ns_now(%(now)s) as now_us offset 0) as moment,
        unnest(%(queues)s::text[]) with ordinality as asked (name, place)
        join ns_queue using (name)

@@ -1,0 +1,70 @@
+"""Clearing away dead rows before they pile up.
+
+Every job leaves a few dead rows behind. The server clears them away by itself, but looks only once a minute, and a busy
+queue makes a million of them in that time: a table that could stay small grows and stays large. So upkeep has a look every
+few seconds, and vacuums when it is worth it.
+
+It happens in a thread and a session of its own: no claim waits for it. It takes no lock that anyone else waits for, and
+passes over what someone has locked. If it fails, or the process dies meanwhile, nothing is lost but the sweeping.
+"""
+
+import logging
+import threading
+import time
+from typing import Final
+
+import psycopg
+
+from holdfast.errors import StoreError
+from holdfast.store.postgres.database import Database
+from holdfast.store.postgres.schema import Connection
+
+log = logging.getLogger("holdfast.store")
+
+PAUSE_S: Final = 5.0
+_TABLES: Final = ("ns_job", "ns_run", "ns_tag", "ns_worker")
+_LEAST: Final = 20_000
+_SHARE: Final = 0.2
+_DEAD: Final = "select n_dead_tup, n_live_tup from pg_stat_user_tables where relid = %s::regclass"
+
+
+class Sweeper:
+    """Vacuums the tables of one namespace, every few seconds at most."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._thread: threading.Thread | None = None
+        self._next = 0.0
+
+    def consider(self) -> None:
+        """Look whether there is something to sweep, in the background. Returns at once."""
+        if time.monotonic() < self._next or (self._thread is not None and self._thread.is_alive()):
+            return
+        self._next = time.monotonic() + PAUSE_S
+        self._thread = threading.Thread(target=self._run, name="holdfast-sweeper", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for a sweeping that is under way, briefly: a session is not to be closed under it."""
+        if self._thread is not None:
+            self._thread.join(PAUSE_S)
+
+    def _run(self) -> None:
+        try:
+            connection = self._db.session()
+        except StoreError:
+            return  # the next one will
+        try:
+            for table in _TABLES:
+                if self._is_worth_it(connection, table):
+                    # Not truncated: giving pages back to the disk would stop everyone for a moment.
+                    connection.execute(self._db.statements.of(f"vacuum (skip_locked, truncate off) {table}"))
+        except psycopg.Error as error:
+            log.debug("the tables were not vacuumed: %s", error)
+        finally:
+            self._db.end(connection)
+            self._next = time.monotonic() + PAUSE_S
+
+    def _is_worth_it(self, connection: Connection, table: str) -> bool:
+        row = connection.execute(_DEAD, (self._db.statements.of(table),)).fetchone()
+        return row is not None and row[0] > max(_LEAST, row[1] * _SHARE)

@@ -1,0 +1,43 @@
+"""How the server carries out what is on the job path: by seeks in the right index, however deep the backlog.
+
+A plan is made once and kept, so it must not depend on how many jobs there were when it was made.
+"""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from holdfast.store.postgres.store import PostgresStore
+from holdfast.testing.contract.sample_jobs import jobs
+from tests.support.servers_postgres import empty_url
+
+PARAMS = {
+    "queue": "q", "queues": ["q"], "worker": "w", "nonce": "n", "now": 1, "limit": 10, "ids": ["a"], "priority": 0,
+    "below": 1, "reason": "r", "state": "failed",
+}  # fmt: skip
+JOB_PATH = ("look", "wake_at", "claim_fifo", "claim_lifo", "promote", "expire", "unpark_known", "held", "ripe")
+BAD_SIGNS = ("Seq Scan", "hashed SubPlan", "Bitmap", "Hash Join", "Merge Join")
+
+
+@pytest.fixture
+def store() -> Iterator[PostgresStore]:
+    opened = PostgresStore.open(empty_url())
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("number", [0, 1000], ids=["an empty table", "a small table that was analysed"])
+@pytest.mark.parametrize("name", JOB_PATH)
+def test_what_is_on_the_job_path_is_found_by_seeks(name: str, number: int, store: PostgresStore) -> None:
+    store.push(jobs(number, "q"))
+    store._db.do(lambda connection: connection.execute(store._statements.of("analyze ns_job, ns_queue")))
+
+    def plan(connection: "psycopg.Connection[tuple[str, ...]]") -> str:
+        text = store._statements[name]
+        with psycopg.ClientCursor(connection) as cursor:
+            cursor.execute(f"explain {text}", {key: PARAMS[key] for key in PARAMS if f"%({key})" in text})
+            return "\n".join(row[0] for row in cursor.fetchall())
+
+    told = store._db.do(plan)
+    assert [sign for sign in BAD_SIGNS if sign in told] == [], told
