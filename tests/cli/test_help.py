@@ -26,7 +26,9 @@ ALL = dict(commands())
 
 
 def test_the_commands_are_these() -> None:
-    words = "worker,workers,top,enqueue,jobs,show,wait,result,cancel,retry,queues,queue,unpark,doctor,health,demo"
+    words = (
+        "worker,workers,top,enqueue,jobs,show,wait,result,cancel,retry,queues,queue,unpark,migrate,doctor,health,demo"
+    )
     assert list(holdfast.commands) == words.split(",")
     assert {path[1] for path in ALL if len(path) == 2} == {"show", "pause", "resume", "purge", "drain"}
 
