@@ -61,7 +61,8 @@ _FSYNC: Final = {"durable": "always", "fast": "everysec"}
 _TOLD: Final[dict[str, tuple[str, ...]]] = {
     "durable": (),
     "fast": (
-        "appendfsync is not always: a crash of the server may lose about two seconds of acknowledged jobs, and more with appendfsync no",
+        "appendfsync is not always: a crash of the server may lose about two seconds of acknowledged jobs, or, with "
+        "appendfsync no, more",
     ),
     "volatile": ("appendonly is off: a crash or restart of the server loses jobs. Set appendonly yes",),
 }
