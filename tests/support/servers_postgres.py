@@ -26,6 +26,8 @@ from typing import Any
 import psycopg
 
 NOBODY = 65534
+NEWEST, OLDER = "pginstall18", "pginstall"
+"""The servers in the wheel: PostgreSQL 18 and 16, by the names of their folders."""
 PREFIX = "holdfast-pg-"
 INSTALL = ".venv/bin/python -m pip install -c constraints.txt -r requirements-dev.txt"
 START_WITHIN_S = 20.0
@@ -45,7 +47,7 @@ SETTINGS = {
 class PostgresServer:
     """A running server."""
 
-    def __init__(self, version: str = "pginstall18", base: str | None = None, **settings: str) -> None:
+    def __init__(self, version: str = NEWEST, base: str | None = None, **settings: str) -> None:
         self._programs = _installed() / version / "bin"
         _sweep()
         self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base or _base()))
@@ -117,26 +119,26 @@ class PostgresServer:
 
 
 @cache
-def server() -> PostgresServer:
-    """Give the server that all tests of this process share."""
-    return PostgresServer()
+def server(version: str = NEWEST) -> PostgresServer:
+    """Give the server, of this version, that all tests of this process share."""
+    return PostgresServer(version)
 
 
 @cache
-def _cleaner() -> "psycopg.Connection[Any]":
-    connection = psycopg.connect(server().url(), autocommit=True)
+def _cleaner(version: str) -> "psycopg.Connection[Any]":
+    connection = psycopg.connect(server(version).url(), autocommit=True)
     atexit.register(connection.close)
     return connection
 
 
-def empty_url(namespace: str = "holdfast") -> str:
+def empty_url(namespace: str = "holdfast", version: str = NEWEST) -> str:
     """Give the shared server's URL, with nothing left in the namespace of what other tests have put there."""
-    connection = _cleaner()
+    connection = _cleaner(version)
     is_there = connection.execute("select to_regclass(%s)", (f"{namespace}.worker",)).fetchone()
     if is_there and is_there[0]:
         # Tables this small are emptied faster so than by `truncate`, which makes new files.
         connection.execute("; ".join(f'delete from "{namespace}".{table}' for table in TABLES))
-    return server().url()
+    return server(version).url()
 
 
 def _installed() -> Path:

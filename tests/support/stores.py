@@ -9,7 +9,7 @@ from holdfast.store.redis.store import RedisStore
 from holdfast.store.sqlite.store import SqliteStore
 from tests.support import servers_postgres, servers_valkey
 
-KINDS = ("memory", "split", "sqlite", "postgres", "valkey")
+KINDS = ("memory", "split", "sqlite", "postgres", "postgres16", "valkey")
 
 
 def open_store(kind: str, folder: Path, clock: Clock | None = None) -> Store:
@@ -20,6 +20,8 @@ def open_store(kind: str, folder: Path, clock: Clock | None = None) -> Store:
         return MemoryStore(clock, is_split=True)
     if kind == "postgres":
         return PostgresStore.open(servers_postgres.empty_url(), clock=clock)
+    if kind == "postgres16":
+        return PostgresStore.open(servers_postgres.empty_url(version=servers_postgres.OLDER), clock=clock)
     if kind == "valkey":
         url = servers_valkey.shared_server().url
         return RedisStore.open(url, where=url, namespace=servers_valkey.new_namespace(), clock=clock)
