@@ -118,9 +118,13 @@ class PostgresServer:
         return True
 
 
-@cache
 def server(version: str = NEWEST) -> PostgresServer:
     """Give the server, of this version, that all tests of this process share."""
+    return _started(version)
+
+
+@cache  # not on `server`: with and without its argument it would be two
+def _started(version: str) -> PostgresServer:
     return PostgresServer(version)
 
 
