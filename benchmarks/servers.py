@@ -181,7 +181,7 @@ def _on_each(what: str, once: Callable[[str], float], repeats: int) -> Figures:
 def _fill(store: Store, start: int, end: int, keep_s: int = 3600) -> None:
     for first in range(start, end, 5000):
         numbers = range(first, min(first + 5000, end))
-        store.push([NewJob(f"{n:012}", "q", "t", b"x" * 100, priority=n % 5, keep_done_s=keep_s) for n in numbers])
+        store.push([NewJob(f"{n:036}", "q", "t", b"x" * 100, priority=n % 5, keep_done_s=keep_s) for n in numbers])
 
 
 def _claim_us(store: Store, repeats: int) -> float:
