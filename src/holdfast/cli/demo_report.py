@@ -104,8 +104,8 @@ def _cells(enqueued: int, finished: int, twice: int) -> list[Any]:
 def _sentences(counted: Report) -> list[str]:
     twice = sum(counted.twice.values())
     again = (
-        f"{twice:,} of them had done their work and did it again, because the kill came before their success was "
-        "written down. At least once, never lost: that is the promise."
+        f"{twice:,} of them had been done already and ran again, because the kill came before the success was written "
+        "down. At least once, never lost: that is the promise."
     )
     return [
         f"The killed worker held {plural(counted.held)}; {again if twice else 'they were run by the second one.'}",
