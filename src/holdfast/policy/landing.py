@@ -77,3 +77,25 @@ def land(
 def is_poison(crashes: int, crash_budget: int) -> bool:
     """Tell whether a job has crashed often enough: at the budget's last crash, and at the first if it is 0."""
     return crashes >= max(crash_budget, 1)
+
+
+Story = tuple[str | None, str | None, str | None]
+"""What a job's record says of its last run: reason, error, traceback."""
+
+
+def story(verdict: Verdict, landing: Landing, former: Story) -> Story:
+    """Choose what the job's record says of its last run. A success clears it, a release leaves it as it was."""
+    if landing.state == "succeeded":
+        return None, None, None
+    if verdict.outcome == "released" and landing.state == "ready":
+        return former
+    return landing.reason, verdict.error, verdict.traceback
+
+
+def why_refused(verdict: Verdict, state: str | None, worker: str | None) -> str:
+    """Say why a verdict's token is void, by the state of its job (None: there is none) and by who holds it now."""
+    if state is None:
+        return f"there is no job {verdict.id}"
+    if state != "running":
+        return f"job {verdict.id} is not running any more: it is {state}"
+    return f"job {verdict.id} was claimed again by worker {worker}"

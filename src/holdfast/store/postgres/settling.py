@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from holdfast.model.states import FINAL, is_move
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.policy.landing import KEEP_RUNS, Landing, land
+from holdfast.policy.landing import KEEP_RUNS, land, story, why_refused
 from holdfast.policy.moments import SECOND
 from holdfast.store.postgres.rows import text
 from holdfast.store.postgres.schema import Connection, Statements
@@ -39,7 +39,9 @@ def settle(connection: Connection, statements: Statements, verdicts: Sequence[Ve
     for verdict in verdicts:
         row = held.get(verdict.id)
         if row is None or row[2] != "running" or row[3] != verdict.token:
-            settled.lost.append(Lost(verdict.id, verdict.token, _why(verdict, row)))
+            settled.lost.append(
+                Lost(verdict.id, verdict.token, why_refused(verdict, *((row[2], row[10]) if row else (None, None))))
+            )
             continue
         # A second verdict on the same claim is one too many.
         held[verdict.id] = (*row[:2], "settled", *row[3:])
@@ -59,7 +61,7 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
     ended = landing.state in FINAL
     succeeded = landing.state == "succeeded"
     kept_s = keep_done_s if succeeded else keep_dead_s
-    reason, error, traceback = _told(verdict, landing, row)
+    reason, error, traceback = story(verdict, landing, row[15:18])
     settled.landings.append((
         seq, landing.state, landing.due_us, landing.failures, landing.crashes,
         None if landing.forgets_expiry else expires_us,
@@ -81,20 +83,3 @@ def _write(connection: Connection, statements: Statements, settled: Settled, now
         connection.execute(statements["land"], {**lists, "now": now_us})
     if settled.long_lived:
         connection.execute(statements["forget_runs"], {"jobs": settled.long_lived, "keep": KEEP_RUNS})
-
-
-def _told(verdict: Verdict, landing: Landing, row: tuple[Any, ...]) -> tuple[str | None, str | None, str | None]:
-    """Choose what the job's record says of its last run. A success clears it, a release leaves it as it was."""
-    if landing.state == "succeeded":
-        return None, None, None
-    if verdict.outcome == "released" and landing.state == "ready":
-        return row[15], row[16], row[17]
-    return landing.reason, verdict.error, verdict.traceback
-
-
-def _why(verdict: Verdict, row: tuple[Any, ...] | None) -> str:
-    if row is None:
-        return f"there is no job {verdict.id}"
-    if row[2] != "running":
-        return f"job {verdict.id} is not running any more: it is {row[2]}"
-    return f"job {verdict.id} was claimed again by worker {row[10]}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.model.states import FINAL, is_move
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.policy.landing import KEEP_RUNS, Landing, land
+from holdfast.policy.landing import KEEP_RUNS, land, story, why_refused
 from holdfast.policy.moments import SECOND
 from holdfast.store.sqlite.schema import Statements
 
@@ -32,7 +32,9 @@ def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Seq
     for verdict in verdicts:
         row = held.get(verdict.id)
         if row is None or row[2] != "running" or row[3] != verdict.token:
-            settled.lost.append(Lost(verdict.id, verdict.token, _why(verdict, row)))
+            settled.lost.append(
+                Lost(verdict.id, verdict.token, why_refused(verdict, *((row[2], row[11]) if row else (None, None))))
+            )
             continue
         del held[verdict.id]  # a second verdict on the same claim is one too many
         _settle_one(settled, verdict, row, now_us)
@@ -53,7 +55,7 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
     assert is_move("running", landing.state), landing
     ended = landing.state in FINAL
     kept_s = keep_done_s if landing.state == "succeeded" else keep_dead_s
-    reason, error, traceback = _told(verdict, landing, row)
+    reason, error, traceback = story(verdict, landing, row[17:20])
     settled.landings.append((
         landing.state, landing.due_us, landing.failures, landing.crashes,
         None if landing.forgets_expiry else expires_us,
@@ -71,20 +73,3 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
             settled.old_runs.append((seq, seq, KEEP_RUNS))
     settled.has_ended |= ended
     settled.has_returned |= not ended
-
-
-def _told(verdict: Verdict, landing: Landing, row: tuple[Any, ...]) -> tuple[str | None, str | None, str | None]:
-    """Choose what the job's record says of its last run. A success clears it, a release leaves it as it was."""
-    if landing.state == "succeeded":
-        return None, None, None
-    if verdict.outcome == "released" and landing.state == "ready":
-        return row[17], row[18], row[19]
-    return landing.reason, verdict.error, verdict.traceback
-
-
-def _why(verdict: Verdict, row: tuple[Any, ...] | None) -> str:
-    if row is None:
-        return f"there is no job {verdict.id}"
-    if row[2] != "running":
-        return f"job {verdict.id} is not running any more: it is {row[2]}"
-    return f"job {verdict.id} was claimed again by worker {row[11]}"
