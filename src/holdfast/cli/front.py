@@ -15,6 +15,7 @@ and keeps its traceback always.
 
 import errno
 import os
+import sys
 from typing import IO, Any
 
 import click
@@ -46,7 +47,10 @@ class Front(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()  # here, and not at the interpreter's end, where nobody could say what went wrong
         except HoldfastError as error:
             if is_debug(ctx):
                 raise
@@ -55,4 +59,15 @@ class Front(click.Group):
             # A closed pipe is for click, which ends without a word.
             if is_debug(ctx) or error.errno == errno.EPIPE:
                 raise
+            _drop_output()
             raise Complaint(f"the system refused: {error}") from error
+
+
+def _drop_output() -> None:
+    """Let go of what could not be written: the interpreter would try again at its end, and fail with its own words."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -66,6 +66,9 @@ class Supervisor:
         self._crew = Crew(self._wake_keeper)
         self._nursery = Nursery(plan, self._crew, self._selector, self._pulse)
         self._sources = SourceWatch() if plan.reloads else None
+        if plan.reloads:
+            # Compiled files are told from stale ones by seconds and size: a quick change would go unseen by a new child.
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         self._vitals = Vitals(plan.lease_s)
         self._door = door
         self._tally = None if door is None else Tally()
