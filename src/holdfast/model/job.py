@@ -32,6 +32,7 @@ class NewJob(msgspec.Struct, frozen=True, array_like=True):
     keep_dead_s: int = 30 * 86_400
     result_ttl_s: int = 86_400
     tags: tuple[str, ...] = ()
+    lane: str | None = None
 
 
 class Pushed(msgspec.Struct, frozen=True, array_like=True):
@@ -73,6 +74,7 @@ class JobRecord(msgspec.Struct, frozen=True):
     progress: float | None = None
     progress_note: str | None = None
     tags: tuple[str, ...] = ()
+    lane: str | None = None
 
 
 def decided(jobs: Sequence[NewJob], created: set[str]) -> list[Pushed]:

@@ -1,4 +1,4 @@
-"""A queue: a named stream of jobs with one policy, and what can be seen of it."""
+"""A queue: a named stream of jobs with one policy, and what can be seen of it and of its lanes."""
 
 from typing import Literal
 
@@ -6,15 +6,98 @@ import msgspec
 
 Order = Literal["fifo", "lifo"]
 
+Standing = Literal["open", "paused", "stopped", "broken", "probing", "full", "limited", "slowed"]
+"""Whether a queue or a lane may start a job now, and if not, what holds it back:
+
+    open      nothing does
+    paused    a person paused it
+    stopped   its rate is nought
+    broken    too many failures in a row: its breaker lets nothing start for a while
+    probing   the breaker tries it with a few jobs, and waits for how they end
+    full      as many jobs run as may
+    limited   its rate lets the next one start later
+    slowed    a task asked for it to be left alone for a while (`RateLimited`)
+"""
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """One start in every `interval_us`, in the long run, and `burst` at once after a rest. An interval of 0: none at all."""
+
+    interval_us: int
+    burst: int = 1
+
+
+class Breaker(msgspec.Struct, frozen=True):
+    """After `failures` in a row nothing starts for `pause_us`; then `probes` jobs are tried. One success closes it."""
+
+    failures: int
+    pause_us: int
+    probes: int = 1
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What holds back the starts of one queue, or of each of its lanes."""
+
+    rate: Rate | None = None
+    max_running: int | None = None
+    breaker: Breaker | None = None
+
+
+NO_LIMITS = Limits()
+
 
 class QueuePolicy(msgspec.Struct, frozen=True):
-    """How a queue hands out its jobs. Higher priority goes first; `order` decides among equals."""
+    """How a queue hands out its jobs. Higher priority goes first; `order` decides among equals, in one lane.
+
+    `weights` are the shares of lanes; a lane that is not named has the weight 1.
+    """
 
     order: Order = "fifo"
+    limits: Limits = NO_LIMITS
+    lane_limits: Limits = NO_LIMITS
+    weights: dict[str, int] = {}
+
+    @property
+    def is_limited(self) -> bool:
+        return self.limits != NO_LIMITS or self.lane_limits != NO_LIMITS
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it asks for nothing but an order."""
+        return not self.is_limited and not self.weights
+
+
+class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an operator has set about a queue. It goes before the declared policy until it is unset; None is a value."""
+
+    order: Order | msgspec.UnsetType = msgspec.UNSET
+    rate: Rate | None | msgspec.UnsetType = msgspec.UNSET
+    max_running: int | None | msgspec.UnsetType = msgspec.UNSET
+    breaker: Breaker | None | msgspec.UnsetType = msgspec.UNSET
+    lane_rate: Rate | None | msgspec.UnsetType = msgspec.UNSET
+    lane_max_running: int | None | msgspec.UnsetType = msgspec.UNSET
+    lane_breaker: Breaker | None | msgspec.UnsetType = msgspec.UNSET
+    weights: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+
+
+NO_OVERLAY = QueueOverlay()
+
+
+class LaneRecord(msgspec.Struct, frozen=True):
+    """A lane as a reader may see it now. `until_us` is when its standing changes by itself, if that is known."""
+
+    name: str
+    ready: int
+    running: int
+    standing: Standing
+    until_us: int | None = None
 
 
 class QueueRecord(msgspec.Struct, frozen=True):
-    """A queue as the store knows it, with exact counts of what it holds."""
+    """A queue as the store knows it, with exact counts of what it holds. `policy` is the one in force, overlay and all.
+
+    `standing` tells of its limits: a queue that a person has paused starts nothing, however it stands.
+    """
 
     name: str
     policy: QueuePolicy
@@ -22,6 +105,9 @@ class QueueRecord(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     oldest_ready_us: int | None = None
     next_due_us: int | None = None
+    standing: Standing = "open"
+    until_us: int | None = None
+    overlay: QueueOverlay = NO_OVERLAY
 
     @property
     def size(self) -> int:

@@ -35,6 +35,8 @@ class Verdict(msgspec.Struct, frozen=True, array_like=True):
     reason: str | None = None
     error: str | None = None
     traceback: str | None = None
+    slows_us: int = 0
+    """How long the lane of the job (without a lane: its queue) is to be left alone, by the wish of its task."""
 
     @property
     def is_of_a_run(self) -> bool:

@@ -22,8 +22,13 @@ a worker which wakes up late finds every door shut. Redelivery hangs on this and
 **Time.** What decides anything is the store's clock, read when its locks are held. `now_us` is for tests with a
 virtual clock; a store opened with a `clock` uses that one throughout.
 
-**Order.** In one queue: higher priority first; then by the time the job became (or becomes) due, then by order of
-arrival. A LIFO queue turns the last two around. `claim` serves the queues in the order in which they are given.
+**Order.** In one lane (jobs without a lane are a lane too): higher priority first; then by the time the job became (or
+becomes) due, then by order of arrival. A LIFO queue turns the last two around. Lanes take turns, job by job, by their
+weights; see `policy.flow`. `claim` serves the queues in the order in which they are given.
+
+**Limits.** A job starts if its queue and its lane let it: `policy.flow` says when. They are charged in the step that hands the
+job out, and told how it ended in the step that settles it; so they hold for all workers together. A lane that is held back
+is passed over at no cost.
 
 Errors of drivers never pass this seam: they arrive as `StoreError`, with the driver's error as the cause.
 """
@@ -35,7 +40,7 @@ from holdfast.model.claim import Claim, Progress
 from holdfast.model.finding import Finding
 from holdfast.model.job import JobRecord, NewJob, Pushed
 from holdfast.model.query import Query, StoreInfo, Tidied
-from holdfast.model.queue import QueuePolicy, QueueRecord
+from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.model.run import Run
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
@@ -70,10 +75,12 @@ class Store(Protocol):
         """
         ...
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
+    def claim(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
+    ) -> list[Claim]:
         """Hand the worker up to `limit` of the best claimable jobs, serving `queues` in the order given.
 
-        Due jobs become ready here; expired ones end here; jobs parked for an unknown task that the worker knows come
+        `ahead` is how many more it would take from queues without limits, to have them at hand. Due jobs become ready here; expired ones end here; jobs parked for an unknown task that the worker knows come
         back here. The delivery is charged and durable before this returns. Paused and unknown queues give nothing.
         Raises LeaseLost, having changed nothing, if the worker holds no live lease.
         """
@@ -90,6 +97,8 @@ class Store(Protocol):
         queues: Sequence[str],
         limit: int,
         now_us: int | None = None,
+        *,
+        ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
         """Settle, then claim, in one commit where the store can. A lost lease refuses the claim, not the verdicts:
         it then returns no claims, and the next `beat` or `claim` says why.
@@ -172,16 +181,33 @@ class Queues(Protocol):
         ...
 
     def set_policy(self, name: str, policy: QueuePolicy) -> bool:
-        """Set a queue's policy, making the queue if need be. Return whether that changed anything."""
+        """Set a queue's declared policy, making the queue if need be. Return whether that changed anything.
+
+        The policy in force is that under the overlay. It takes effect at once: what is held back under an old limit is
+        looked at again by the next claims, some thousand lanes at a time.
+        """
+        ...
+
+    def set_overlay(self, name: str, overlay: QueueOverlay) -> bool:
+        """Set what goes before the declared policy, making the queue if need be. Return whether that changed anything."""
         ...
 
     def get(self, name: str, now_us: int | None = None) -> QueueRecord | None: ...
 
-    def pause(self, name: str) -> bool:
-        """Hand out nothing from this queue until `resume`. What runs, runs on. Return whether that changed anything."""
+    def pause(self, name: str, lane: str | None = None) -> bool:
+        """Hand out nothing from this queue, or from this lane of it, until `resume`. What runs, runs on.
+
+        Return whether that changed anything.
+        """
         ...
 
-    def resume(self, name: str) -> bool: ...
+    def resume(self, name: str, lane: str | None = None) -> bool:
+        """End the pause of this queue, or of this lane of it, and whatever a breaker or `RateLimited` holds against it."""
+        ...
+
+    def lanes(self, name: str, now_us: int | None = None) -> list[LaneRecord]:
+        """List, by name, the lanes that hold ready or running jobs or are held back. Jobs without one are in the lane ''."""
+        ...
 
     def purge(self, name: str, now_us: int | None = None) -> int:
         """Delete, with their history, all jobs of the queue that are not running and not final. Return how many."""

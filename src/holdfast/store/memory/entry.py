@@ -41,6 +41,11 @@ class Entry(msgspec.Struct):
     def id(self) -> str:
         return self.new.id
 
+    @property
+    def lane(self) -> str:
+        """The lane it stands in; without one, the lane without a name."""
+        return self.new.lane or ""
+
     def is_expired(self, now_us: int) -> bool:
         return self.expires_us is not None and self.expires_us <= now_us
 
@@ -105,6 +110,7 @@ def recorded(entry: Entry, now_us: int) -> JobRecord:
         progress=entry.progress,
         progress_note=entry.progress_note,
         tags=new.tags,
+        lane=new.lane,
     )
 
 

@@ -13,7 +13,7 @@ EXPIRED = "expired"
 
 
 def hand_out(shelf: Shelf, lease: Lease, limit: int, nonce: str, now_us: int) -> list[Claim]:
-    """Give the worker up to `limit` of the shelf's best jobs. Raises LeaseLost before anything changes."""
+    """Give the worker up to `limit` jobs, the best of each lane in its turn. Raises LeaseLost before anything changes."""
     shelf.leases.admit(lease, now_us)
     if shelf.is_paused:
         return []
@@ -21,12 +21,14 @@ def hand_out(shelf: Shelf, lease: Lease, limit: int, nonce: str, now_us: int) ->
     _promote(shelf, now_us)
     _recall(shelf, lease.tasks, limit)
     claims: list[Claim] = []
-    while len(claims) < limit and (best := shelf.ready.peek()):
+    while len(claims) < limit and (lane := shelf.round.next_lane(now_us)) and (best := lane.ready.peek()):
         entry = shelf.entries[best[1]]
         if entry.is_expired(now_us):  # more had expired than the bounded part above could end
             _expire(shelf, entry, now_us)
         else:
             claims.append(_take(shelf, entry, lease.record.id, nonce, now_us))
+            shelf.round.serve(lane, now_us)
+    shelf.round.rest(now_us)
     return claims
 
 

@@ -5,8 +5,10 @@ Ranks are compared, keys never; whoever wants a total order ends the rank with a
 """
 
 from collections.abc import Iterator
+from typing import Any
 
-Rank = tuple[int, ...]
+Rank = tuple[Any, ...]
+"""Numbers or texts, of the same kinds in every rank of one heap."""
 
 
 class IndexedHeap:

@@ -1,9 +1,10 @@
-"""The door to queues: policy, pause, purge."""
+"""The door to queues: policy, pause, purge, lanes."""
 
 from typing import Final
 
-from holdfast.model.queue import QueuePolicy, QueueRecord
+from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.model.states import State
+from holdfast.policy.overlay import overlaid
 from holdfast.store.memory.rack import Rack
 from holdfast.store.memory.shelf import Shelf
 
@@ -25,10 +26,17 @@ class MemoryQueues:
             is_new = self._rack.find(name) is None
             shelf = self._rack.shelf(name)
             with self._rack.hold(shelf, None):
-                if shelf.policy == policy:
-                    return is_new
-                shelf.reorder(policy)
-                return True
+                has_changed, shelf.declared = shelf.declared != policy, policy
+                _put_in_force(shelf)
+                return is_new or has_changed
+
+    def set_overlay(self, name: str, overlay: QueueOverlay) -> bool:
+        with self._rack.step():
+            shelf = self._rack.shelf(name)
+            with self._rack.hold(shelf, None):
+                has_changed, shelf.overlay = shelf.overlay != overlay, overlay
+                _put_in_force(shelf)
+                return has_changed
 
     def get(self, name: str, now_us: int | None = None) -> QueueRecord | None:
         with self._rack.step():
@@ -38,14 +46,29 @@ class MemoryQueues:
             with self._rack.hold(shelf, now_us) as now:
                 return _recorded(shelf, now)
 
-    def pause(self, name: str) -> bool:
+    def pause(self, name: str, lane: str | None = None) -> bool:
         with self._rack.step():
-            return self._set_paused(self._rack.shelf(name), True)  # a queue may be paused before its first job
+            shelf = self._rack.shelf(name)  # a queue may be paused before its first job
+            return self._set_paused(shelf, True) if lane is None else self._pause_lane(shelf, lane)
 
-    def resume(self, name: str) -> bool:
+    def resume(self, name: str, lane: str | None = None) -> bool:
         with self._rack.step():
             shelf = self._rack.find(name)
-            return shelf is not None and self._set_paused(shelf, False)
+            if shelf is None:
+                return False
+            with self._rack.hold(shelf, None):
+                if lane is not None:
+                    return lane in shelf.round.lanes and shelf.round.release(lane)
+                was_held = shelf.round.release_all()
+                return self._set_paused(shelf, False) or was_held
+
+    def lanes(self, name: str, now_us: int | None = None) -> list[LaneRecord]:
+        with self._rack.step():
+            shelf = self._rack.find(name)
+            if shelf is None:
+                return []
+            with self._rack.hold(shelf, now_us) as now:
+                return shelf.round.records(now)
 
     def purge(self, name: str, now_us: int | None = None) -> int:
         with self._rack.step():
@@ -64,6 +87,16 @@ class MemoryQueues:
             shelf.is_paused = is_paused
             return has_changed
 
+    def _pause_lane(self, shelf: Shelf, name: str) -> bool:
+        with self._rack.hold(shelf, None):
+            return shelf.round.pause(name)
+
+
+def _put_in_force(shelf: Shelf) -> None:
+    policy = overlaid(shelf.declared, shelf.overlay)
+    if shelf.policy != policy:
+        shelf.reorder(policy)
+
 
 def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
     """Give the queue as a reader may see it now. O(ready + scheduled): jobs that are due count as ready."""
@@ -72,6 +105,7 @@ def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
     counts = dict(shelf.counts)
     counts["scheduled"] = counts.get("scheduled", 0) - len(late)
     counts["ready"] = counts.get("ready", 0) + len(late)
+    standing, until_us = shelf.round.standing(now_us)
     return QueueRecord(
         name=shelf.name,
         policy=shelf.policy,
@@ -79,4 +113,7 @@ def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
         counts={state: number for state, number in counts.items() if number},
         oldest_ready_us=min([*shelf.ready_dues(), *late], default=None),
         next_due_us=min((due for due in dues if due > now_us), default=None),
+        standing=standing,
+        until_us=until_us,
+        overlay=shelf.overlay,
     )

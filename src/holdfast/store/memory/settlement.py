@@ -7,6 +7,7 @@ from holdfast.model.claim import Progress
 from holdfast.model.run import Run
 from holdfast.model.states import FINAL
 from holdfast.model.verdict import CRASHED, Lost, Outcome, Verdict
+from holdfast.policy.flow import result_of
 from holdfast.policy.landing import KEEP_RUNS, Landing, land
 from holdfast.policy.moments import SECOND
 from holdfast.store.memory.entry import Entry, finish
@@ -74,6 +75,7 @@ def _carry_out(shelf: Shelf, entry: Entry, verdict: Verdict, now_us: int) -> Non
         now_us=now_us,
     )
     shelf.lift(entry)
+    _tell_round(shelf, entry, verdict, now_us)
     if verdict.is_of_a_run:
         _remember(entry, verdict, now_us)
     _touch_down(entry, landing)
@@ -81,6 +83,13 @@ def _carry_out(shelf: Shelf, entry: Entry, verdict: Verdict, now_us: int) -> Non
     if landing.state in FINAL:
         finish(entry, now_us, is_success=landing.state == "succeeded")
     shelf.lay(entry, landing.state)
+
+
+def _tell_round(shelf: Shelf, entry: Entry, verdict: Verdict, now_us: int) -> None:
+    lane = shelf.lane_of(entry)
+    shelf.round.end(lane, result_of(verdict.outcome), now_us)
+    if verdict.slows_us:
+        shelf.round.slow(lane, now_us + verdict.slows_us)
 
 
 def _remember(entry: Entry, verdict: Verdict, now_us: int) -> None:

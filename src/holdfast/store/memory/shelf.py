@@ -1,6 +1,6 @@
 """One queue's jobs, each in the index that its state calls for.
 
-    ready       heap by (-priority, due, arrival); a LIFO queue turns due and arrival around
+    ready       in its lane (see `round`): heap by (-priority, due, arrival); a LIFO queue turns due and arrival around
     scheduled   heap by (due, arrival)
     running     by worker, so that a worker's end finds its jobs without a search
     parked      for an unknown task: heaps by arrival, one per task
@@ -15,12 +15,13 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 
-from holdfast.model.queue import QueuePolicy
+from holdfast.model.queue import NO_OVERLAY, QueuePolicy
 from holdfast.model.states import FINAL, State, is_move
 from holdfast.model.verdict import UNKNOWN_TASK
 from holdfast.store.memory.entry import Entry
 from holdfast.store.memory.heap import IndexedHeap, Rank
 from holdfast.store.memory.leases import Leases
+from holdfast.store.memory.round import Lane, Round
 
 
 class Shelf:
@@ -29,8 +30,10 @@ class Shelf:
     def __init__(self, name: str, lock: "threading.RLock") -> None:
         self.name = name
         self.lock = lock
-        self.policy = QueuePolicy()
         self.is_paused = False
+        self.declared = QueuePolicy()
+        self.overlay = NO_OVERLAY
+        self.round = Round()
         self.leases = Leases(lock)
         self.entries: dict[str, Entry] = {}
         """By id, in order of arrival."""
@@ -39,7 +42,6 @@ class Shelf:
         self.counts: Counter[State] = Counter()
         self.departures = 0
         """How many jobs have ended or gone, ever: whoever saw another number knows that one did."""
-        self.ready = IndexedHeap()
         self.scheduled = IndexedHeap()
         self.expiring = IndexedHeap()
         self.retained = IndexedHeap()
@@ -50,6 +52,8 @@ class Shelf:
         """Take in a job that was on no shelf."""
         assert is_move(None, entry.state), f"a new job cannot be {entry.state}"
         self.entries[entry.id] = entry
+        if entry.lane:
+            self.round.begin_to_flow()
         for tag in entry.new.tags:
             self.tagged.setdefault(tag, {})[entry.id] = entry
         self._index(entry)
@@ -69,7 +73,8 @@ class Shelf:
         state = entry.state
         self.counts[state] -= 1
         if state == "ready":
-            self.ready.remove(entry.id)
+            self.lane_of(entry).ready.remove(entry.id)
+            self.round.stir(entry.lane)
         elif state == "scheduled":
             self.scheduled.remove(entry.id)
         elif state == "running":
@@ -88,6 +93,14 @@ class Shelf:
         self.departures += state in FINAL
         self._index(entry)
 
+    @property
+    def policy(self) -> QueuePolicy:
+        """The policy in force: the declared one under the overlay."""
+        return self.round.policy
+
+    def lane_of(self, entry: Entry) -> Lane:
+        return self.round.lane(entry.lane)
+
     def held_by(self, worker: str) -> list[Entry]:
         """List the running jobs of a worker, in the order of their claims."""
         return list(self._running.get(worker, {}).values())
@@ -96,31 +109,33 @@ class Shelf:
         """Tell when something can be claimed here: 0 if something is ready. O(1)."""
         if self.is_paused:
             return None
-        if self.ready:
-            return 0
         head = self.scheduled.peek()
-        return head[0][0] if head else None
+        moments = (self.round.next_claimable_us(), head[0][0] if head else None)
+        return min((moment for moment in moments if moment is not None), default=None)
 
     def ready_dues(self) -> Iterator[int]:
         """Give the due times of all ready jobs, in no particular order. O(n)."""
-        return (self.entries[job_id].due_us for _, job_id in self.ready)
+        return (self.entries[job_id].due_us for lane in self.round.lanes.values() for _, job_id in lane.ready)
 
     def reorder(self, policy: QueuePolicy) -> None:
         """Take on a policy and rank the ready jobs anew. O(n log n), once per change."""
-        self.policy = policy
-        for _, job_id in list(self.ready):
-            self.ready.update(job_id, self._rank(self.entries[job_id]))
+        self.round.take_on(policy)
+        for lane in self.round.lanes.values():
+            for _, job_id in list(lane.ready):
+                lane.ready.update(job_id, self._rank(self.entries[job_id]))
 
     def _index(self, entry: Entry) -> None:
         state = entry.state
         self.counts[state] += 1
         if state == "ready":
-            self.ready.push(entry.id, self._rank(entry))
+            self.lane_of(entry).ready.push(entry.id, self._rank(entry))
+            self.round.stir(entry.lane)
         elif state == "scheduled":
             self.scheduled.push(entry.id, (entry.due_us, entry.seq))
         elif state == "running":
             assert entry.worker is not None, "a running job has a worker"
             self._running.setdefault(entry.worker, {})[entry.id] = entry
+            self._count_running(entry, 1)
         elif state == "parked" and entry.reason == UNKNOWN_TASK:
             self.orphans.setdefault(entry.new.task, IndexedHeap()).push(entry.id, (entry.seq,))
         elif state in FINAL:
@@ -136,10 +151,16 @@ class Shelf:
 
     def _lift_running(self, entry: Entry) -> None:
         assert entry.worker is not None, "a running job has a worker"
+        self._count_running(entry, -1)
         held = self._running[entry.worker]
         del held[entry.id]
         if not held:
             del self._running[entry.worker]
+
+    def _count_running(self, entry: Entry, by: int) -> None:
+        self.round.running += by
+        self.lane_of(entry).running += by
+        self.round.stir(entry.lane)
 
     def _lift_parked(self, entry: Entry) -> None:
         orphans = self.orphans.get(entry.new.task)

@@ -49,15 +49,17 @@ class MemoryStore:
                     answers += [self._rack.put(shelf, job, now) for job in group]
         return answers
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
+    def claim(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
+    ) -> list[Claim]:
         claims: list[Claim] = []
         nonce = secrets.token_hex(8)
         with self._rack.step():
             lease = self._rack.roster.require(worker, self._rack.moment(now_us))
             for shelf in self._rack.shelves(queues):
-                free = limit - len(claims)
+                free = limit - len(claims) + (0 if shelf.policy.is_limited else ahead)
                 if free <= 0:
-                    break
+                    continue
                 with self._rack.hold(shelf, now_us) as now:
                     claims += handout.hand_out(shelf, lease, free, nonce, now)
         return claims
@@ -78,11 +80,13 @@ class MemoryStore:
         queues: Sequence[str],
         limit: int,
         now_us: int | None = None,
+        *,
+        ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
         with self._rack.step():
             lost = self.settle(verdicts, now_us)
             try:
-                return lost, self.claim(worker, queues, limit, now_us)
+                return lost, self.claim(worker, queues, limit, now_us, ahead=ahead)
             except LeaseLost:
                 return lost, []  # nothing was claimed; the worker's next beat or claim tells it why
 

@@ -36,11 +36,14 @@ from typing import Final
 
 try:
     from holdfast.testing.contract import (
+        breaker,
         cancel,
         claim,
         expiry,
         inspect,
+        lanes,
         leases,
+        limits,
         model,
         operator,
         order,
@@ -62,7 +65,8 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(needs, name=error.name) from error
 
 TOPICS: Final = (
-    push, claim, order, settle, tokens, leases, cancel, expiry, retention, parking, queues, operator, inspect, wait, model,
+    push, claim, order, settle, tokens, leases, cancel, expiry, retention, parking, queues, operator, inspect, wait,
+    lanes, limits, breaker, model,
 )  # fmt: skip
 
 _tests: Final = {name: test for topic in TOPICS for name, test in vars(topic).items() if name.startswith("test_")}

@@ -19,7 +19,7 @@ from holdfast.errors import LeaseLost
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import NewJob
 from holdfast.model.query import Query
-from holdfast.model.queue import QueuePolicy
+from holdfast.model.queue import NO_OVERLAY, Breaker, Limits, QueueOverlay, QueuePolicy, Rate
 from holdfast.model.run import Run
 from holdfast.model.states import FINAL, STATES
 from holdfast.model.verdict import BAD_SEAL, UNKNOWN_TASK, Lost, Outcome, Verdict
@@ -36,6 +36,24 @@ LEAST_OPERATIONS = 20_000
 STEPS = 60
 
 QUEUES = ("a", "b", "c")
+LANES = (None, None, None, "x", "y", "z")
+POLICIES = (
+    QueuePolicy(),
+    QueuePolicy("lifo"),
+    QueuePolicy(weights={"x": 3, "": 2}),
+    QueuePolicy(limits=Limits(Rate(SECOND, 2))),
+    QueuePolicy("lifo", limits=Limits(max_running=2)),
+    QueuePolicy(lane_limits=Limits(Rate(2 * SECOND, 1), max_running=1)),
+    QueuePolicy(limits=Limits(breaker=Breaker(2, 2 * SECOND, 1)), lane_limits=Limits(max_running=2)),
+    QueuePolicy(lane_limits=Limits(Rate(500_000, 2), breaker=Breaker(1, 3 * SECOND, 2)), weights={"y": 2}),
+    QueuePolicy(lane_limits=Limits(Rate(0))),
+)
+OVERLAYS = (
+    NO_OVERLAY,
+    QueueOverlay(lane_rate=None),
+    QueueOverlay(max_running=1, order="lifo"),
+    QueueOverlay(rate=Rate(3 * SECOND, 1), lane_breaker=None),
+)
 TASKS = ("t1", "t2", "t3")
 TAGS = ("red", "blue")
 OUTCOMES: tuple[Outcome, ...] = (
@@ -56,6 +74,7 @@ specs = st.tuples(
     seconds,
     st.sampled_from((None, None, None, None, None, 0, 2, 6)),
     numbers,
+    st.sampled_from(LANES),
 )
 
 
@@ -118,11 +137,11 @@ class Program(RuleBasedStateMachine):
         old = _pick(self.ids or [fresh], which)
         self._push([self._new_job(fresh, *spec), self._new_job(old, *twin), self._new_job(fresh, *twin)])
 
-    @rule(which=numbers, queues=queue_lists, limit=limits)
-    def claim(self, which: int, queues: tuple[str, ...], limit: int) -> None:
+    @rule(which=numbers, queues=queue_lists, limit=limits, ahead=st.sampled_from((0, 0, 2)))
+    def claim(self, which: int, queues: tuple[str, ...], limit: int, ahead: int = 0) -> None:
         worker = self._worker(which)
         running = {job_id for job_id, job in self.model.jobs.items() if job.shown.state == "running"}
-        claims = self._agree_on_claims(*self._ask(lambda at: at.claim(worker, queues, limit)))
+        claims = self._agree_on_claims(*self._ask(lambda at: at.claim(worker, queues, limit, ahead=ahead)))
         assert not running & {claim.id for claim in claims}, "a job in a worker's hands was handed out again (I9)"
 
     @rule(which=numbers, limit=st.sampled_from((1, 2, 3)), judgement=judgements)
@@ -193,15 +212,21 @@ class Program(RuleBasedStateMachine):
         self._same(lambda at: getattr(at, act)(what), lambda at: getattr(at.operator, act)(what))
 
     @rule(
-        act=st.sampled_from(("pause", "resume", "resume", "lifo", "fifo", "purge")),
+        act=st.sampled_from(("pause", "resume", "resume", "purge")),
         queue=st.sampled_from(QUEUES),
+        lane=st.sampled_from((None, None, "x", "y")),
     )
-    def arrange(self, act: str, queue: str) -> None:
-        arguments: tuple[Any, ...] = (queue,)
-        if act in ("lifo", "fifo"):
-            arguments = (queue, QueuePolicy("lifo" if act == "lifo" else "fifo"))
-            act = "set_policy"
-        self._same(lambda at: getattr(at, act)(*arguments), lambda at: getattr(at.queues, act)(*arguments))
+    def arrange(self, act: str, queue: str, lane: str | None) -> None:
+        given: tuple[Any, ...] = (queue,) if act == "purge" else (queue, lane)
+        self._same(lambda at: getattr(at, act)(*given), lambda at: getattr(at.queues, act)(*given))
+
+    @rule(queue=st.sampled_from(QUEUES), policy=st.sampled_from(POLICIES))
+    def declare(self, queue: str, policy: QueuePolicy) -> None:
+        self._same(lambda at: at.set_policy(queue, policy), lambda at: at.queues.set_policy(queue, policy))
+
+    @rule(queue=st.sampled_from(QUEUES), overlay=st.sampled_from(OVERLAYS))
+    def overlay(self, queue: str, overlay: QueueOverlay) -> None:
+        self._same(lambda at: at.set_overlay(queue, overlay), lambda at: at.queues.set_overlay(queue, overlay))
 
     @rule(
         states=st.lists(st.sampled_from(STATES), max_size=3),
@@ -234,6 +259,7 @@ class Program(RuleBasedStateMachine):
         assert store.inspector.find(Query(limit=10_000)) == model.all()
         assert store.queues.names() == names
         assert [store.queues.get(name) for name in names] == [model.queue(name) for name in names]
+        assert [store.queues.lanes(name) for name in names] == [model.lanes(name) for name in names]
         assert store.inspector.workers() == model.live()
         for job_id, job in model.jobs.items():
             assert _plain_runs(store.inspector.history(job_id)) == _plain_runs(job.runs), job_id
@@ -276,7 +302,10 @@ class Program(RuleBasedStateMachine):
             assert answer == expected
             return []
         claims: list[Claim] = expected
-        assert [_plain_claim(claim) for claim in answer] == [_plain_claim(claim) for claim in claims]
+        assert [_plain_claim(claim) for claim in answer] == [_plain_claim(claim) for claim in claims], (
+            [c.id for c in answer],
+            [c.id for c in claims],
+        )
         self.tokens |= {claim.token: twin.token for claim, twin in zip(claims, answer, strict=True)}
         self.claims += claims
         return claims
@@ -332,8 +361,9 @@ class Program(RuleBasedStateMachine):
         return [_pick(self.ids[::-1] or ["nothing"], which) for which in picks]
 
     def _new_job(
-        self, job_id: str, queue: str, task: str, priority: int, when: str, by: int, expires: int | None, mix: int
-    ) -> NewJob:
+        self, job_id: str, queue: str, task: str, priority: int, when: str, by: int, expires: int | None, mix: int,
+        lane: str | None,
+    ) -> NewJob:  # fmt: skip
         return NewJob(
             id=job_id,
             queue=queue,
@@ -349,6 +379,7 @@ class Program(RuleBasedStateMachine):
             keep_dead_s=(4, 86_400)[mix // 4 % 2],
             result_ttl_s=(2, 86_400)[mix // 8 % 2],
             tags=TAGS[: mix // 16],
+            lane=lane,
         )
 
 
@@ -383,7 +414,7 @@ def _verdict(claim: Claim, outcome: Outcome, by: int) -> Verdict:
     if outcome == "parked":
         return replace(bare, reason=(UNKNOWN_TASK, BAD_SEAL)[by % 2], error="set aside")
     if outcome in ("retry", "snoozed"):
-        bare = replace(bare, delay_us=by * SECOND)
+        bare = replace(bare, delay_us=by * SECOND, slows_us=SECOND if (outcome, by) == ("snoozed", 2) else 0)
     if outcome in ("retry", "failed", "crashed"):
         return replace(bare, reason="raised", error="it broke", traceback="tb")
     return bare

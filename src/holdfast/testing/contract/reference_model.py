@@ -1,12 +1,12 @@
 """What a store does, written to be read: plain dicts and lists, everything sorted and searched on every call.
 
 Slow, and obviously right. It shares with the real stores only the rules that are data or pure functions (`MOVES`,
-`seen_as`, `land`); how they are applied is written here a second time. Its tokens are `number-m<claim>`, so the part
+`seen_as`, `land`, `policy.flow`); how they are applied is written here a second time. Its tokens are `number-m<claim>`, so the part
 before the dash is comparable with any store's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 
 from msgspec.structs import replace as changed
@@ -15,13 +15,16 @@ from holdfast.errors import LeaseLost
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import JobRecord, NewJob, Pushed
 from holdfast.model.query import Query, Tidied
-from holdfast.model.queue import QueuePolicy, QueueRecord
+from holdfast.model.queue import NO_OVERLAY, LaneRecord, QueueOverlay, QueuePolicy, QueueRecord, Standing
 from holdfast.model.run import Run
 from holdfast.model.states import FINAL, RETRIABLE, State, is_move, seen_as
 from holdfast.model.verdict import CRASHED, UNKNOWN_TASK, Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord
+from holdfast.policy import flow as rules
+from holdfast.policy.flow import HELD, Flow, result_of
 from holdfast.policy.landing import land
 from holdfast.policy.moments import SECOND
+from holdfast.policy.overlay import overlaid
 from holdfast.store.protocol import Clock
 
 FIFO = QueuePolicy("fifo")
@@ -59,8 +62,21 @@ class ModelWorker:
 
 @dataclass
 class ModelQueue:
-    policy: QueuePolicy = FIFO
+    """A queue. It flows once it has had a lane or a limit: only then are turns counted."""
+
+    declared: QueuePolicy = FIFO
+    overlay: QueueOverlay = NO_OVERLAY
     is_paused: bool = False
+    is_flowing: bool = False
+    flow: Flow = field(default_factory=Flow)
+    lanes: dict[str, Flow] = field(default_factory=dict)
+
+    @property
+    def policy(self) -> QueuePolicy:
+        return overlaid(self.declared, self.overlay)
+
+    def lane(self, name: str) -> Flow:
+        return self.lanes.setdefault(name, Flow())
 
 
 class Model:
@@ -80,25 +96,28 @@ class Model:
 
     def _push(self, new: NewJob) -> Pushed:
         now = self._clock()
-        self._queues.setdefault(new.queue, ModelQueue())
+        queue = self._queues.setdefault(new.queue, ModelQueue())
         if new.id in self.jobs:
             return Pushed(new.id, "duplicate")
         due = max(now, now + new.delay_us if new.at_us is None else new.at_us)
         shown = JobRecord(
             id=new.id, queue=new.queue, task=new.task, state="scheduled" if due > now else "ready",
             priority=new.priority, due_us=due, created_us=now, envelope=new.envelope, seal=new.seal,
-            expires_us=new.expires_us, crash_budget=new.crash_budget, tags=new.tags,
+            expires_us=new.expires_us, crash_budget=new.crash_budget, tags=new.tags, lane=new.lane,
         )  # fmt: skip
+        queue.is_flowing |= new.lane is not None
         self.jobs[new.id] = ModelJob(new, next(self._numbers), shown)
         return Pushed(new.id, "created")
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int) -> list[Claim]:
+    def claim(self, worker: str, queues: Sequence[str], limit: int, *, ahead: int = 0) -> list[Claim]:
         if not self._is_live(worker):
             raise LeaseLost(worker)
         claims: list[Claim] = []
-        for queue in queues:
-            if limit > len(claims) and queue in self._queues and not self._queues[queue].is_paused:
-                claims += self._claim_from(queue, worker, limit - len(claims))
+        for name in queues:
+            queue = self._queues.get(name)
+            if queue is not None and not queue.is_paused:
+                most = limit - len(claims) + (0 if queue.policy.is_limited else ahead)
+                claims += self._claim_from(name, worker, most) if most > 0 else []
         return claims
 
     def _claim_from(self, queue: str, worker: str, limit: int) -> list[Claim]:
@@ -111,12 +130,46 @@ class Model:
         orphans = [job for job in self._in(queue, "parked") if job.shown.reason == UNKNOWN_TASK]
         for job in [job for job in orphans if job.new.task in known][:limit]:
             job.move("ready", reason=None, error=None, traceback=None)
-        sign = -1 if self._queues[queue].policy.order == "lifo" else 1
-        best = sorted(
-            self._in(queue, "ready"),
+        return self._serve(queue, worker, limit)
+
+    def _serve(self, name: str, worker: str, limit: int) -> list[Claim]:
+        """Hand out one job at a time, each the best of the lane whose turn it is."""
+        now, queue, claims = self._clock(), self._queues[name], list[Claim]()
+        for lane in self._eligible(name):
+            rules.join(queue.lane(lane), queue.flow)
+        while len(claims) < limit and self._is_open(name) and (eligible := self._eligible(name)):
+            lane = min(eligible, key=lambda lane: (queue.lane(lane).turn, lane))
+            claims.append(self._take(self._best(name, lane), worker, now))
+            if queue.is_flowing:
+                rules.start(queue.flow, queue.policy.limits, now)
+                rules.start(queue.lane(lane), queue.policy.lane_limits, now)
+                rules.serve(queue.lane(lane), queue.flow, queue.policy.weights.get(lane, 1))
+        return claims
+
+    def _eligible(self, name: str) -> set[str]:
+        """Give the lanes that have a ready job and may start it."""
+        return {lane for lane in self._lanes_of(name, "ready") if self._lane_standing(name, lane)[0] == "open"}
+
+    def _is_open(self, name: str) -> bool:
+        return self._standing(name)[0] == "open"
+
+    def _standing(self, name: str) -> tuple[Standing, int | None]:
+        queue = self._queues[name]
+        return rules.standing(queue.flow, queue.policy.limits, len(self._in(name, "running")), self._clock())
+
+    def _lane_standing(self, name: str, lane: str) -> tuple[Standing, int | None]:
+        queue, running = self._queues[name], self._lanes_of(name, "running").count(lane)
+        return rules.standing(queue.lane(lane), queue.policy.lane_limits, running, self._clock())
+
+    def _lanes_of(self, name: str, state: State) -> list[str]:
+        return [job.new.lane or "" for job in self._in(name, state)]
+
+    def _best(self, name: str, lane: str) -> ModelJob:
+        sign = -1 if self._queues[name].policy.order == "lifo" else 1
+        return min(
+            (job for job in self._in(name, "ready") if (job.new.lane or "") == lane),
             key=lambda job: (-job.new.priority, sign * job.shown.due_us, sign * job.seq),
         )
-        return [self._take(job, worker, now) for job in best[:limit]]
 
     def _take(self, job: ModelJob, worker: str, now: int) -> Claim:
         number = job.shown.deliveries + 1
@@ -151,6 +204,7 @@ class Model:
 
     def _land(self, job: ModelJob, verdict: Verdict) -> None:
         now, old = self._clock(), job.shown
+        self._tell_flows(job, verdict, now)
         landing = land(
             verdict, due_us=old.due_us, failures=old.failures, crashes=old.crashes, crash_budget=old.crash_budget,
             cancel_asked=old.cancel_asked, now_us=now,
@@ -178,11 +232,19 @@ class Model:
         else:
             job.move(landing.state)
 
+    def _tell_flows(self, job: ModelJob, verdict: Verdict, now: int) -> None:
+        queue, lane, result = self._queues[job.new.queue], job.new.lane or "", result_of(verdict.outcome)
+        rules.end(queue.flow, queue.policy.limits, result, now)
+        rules.end(queue.lane(lane), queue.policy.lane_limits, result, now)
+        if verdict.slows_us:
+            queue.is_flowing = True
+            rules.slow(queue.lane(lane) if lane else queue.flow, now + verdict.slows_us)
+
     def exchange(
-        self, verdicts: Sequence[Verdict], worker: str, queues: Sequence[str], limit: int
+        self, verdicts: Sequence[Verdict], worker: str, queues: Sequence[str], limit: int, *, ahead: int = 0
     ) -> tuple[list[Lost], list[Claim]]:
         lost = self.settle(verdicts)
-        return lost, self.claim(worker, queues, limit) if self._is_live(worker) else []
+        return lost, self.claim(worker, queues, limit, ahead=ahead) if self._is_live(worker) else []
 
     def note(self, notes: Sequence[Progress]) -> list[Lost]:
         lost: list[Lost] = []
@@ -262,26 +324,50 @@ class Model:
         later = [one.due_us for one in shown if one.state == "scheduled"]
         assert all(due > now for due in later)
         return QueueRecord(
-            name, queue.policy, queue.is_paused, counts, min(ready, default=None), min(later, default=None)
-        )
+            name, queue.policy, queue.is_paused, counts, min(ready, default=None), min(later, default=None),
+            *self._standing(name), queue.overlay,
+        )  # fmt: skip
 
     def set_policy(self, name: str, policy: QueuePolicy) -> bool:
         is_new = name not in self._queues
         queue = self._queues.setdefault(name, ModelQueue())
-        has_changed = queue.policy != policy
-        queue.policy = policy
+        has_changed, queue.declared = queue.declared != policy, policy
+        queue.is_flowing |= not queue.policy.is_plain
         return is_new or has_changed
 
-    def pause(self, name: str) -> bool:
+    def set_overlay(self, name: str, overlay: QueueOverlay) -> bool:
         queue = self._queues.setdefault(name, ModelQueue())
-        self._queues[name] = replace(queue, is_paused=True)
-        return not queue.is_paused
+        has_changed, queue.overlay = queue.overlay != overlay, overlay
+        queue.is_flowing |= not queue.policy.is_plain
+        return has_changed
 
-    def resume(self, name: str) -> bool:
-        if name not in self._queues or not self._queues[name].is_paused:
+    def pause(self, name: str, lane: str | None = None) -> bool:
+        queue = self._queues.setdefault(name, ModelQueue())
+        if lane is None:
+            has_changed, queue.is_paused = not queue.is_paused, True
+            return has_changed
+        queue.is_flowing, flow = True, queue.lane(lane)
+        has_changed, flow.is_paused = not flow.is_paused, True
+        return has_changed
+
+    def resume(self, name: str, lane: str | None = None) -> bool:
+        if name not in self._queues:
             return False
-        self._queues[name].is_paused = False
-        return True
+        queue = self._queues[name]
+        if lane is not None:
+            return lane in queue.lanes and rules.release(queue.lane(lane))
+        was_paused, queue.is_paused = queue.is_paused, False
+        return rules.release(queue.flow) or was_paused
+
+    def lanes(self, name: str) -> list[LaneRecord]:
+        if name not in self._queues:
+            return []
+        ready, running = self._lanes_of(name, "ready"), self._lanes_of(name, "running")
+        records = [
+            LaneRecord(lane, ready.count(lane), running.count(lane), *self._lane_standing(name, lane))
+            for lane in sorted({*ready, *running, *self._queues[name].lanes})
+        ]
+        return [one for one in records if one.ready or one.running or one.standing in HELD]
 
     def purge(self, name: str) -> int:
         doomed = self._in(name, *UNSTARTED)
@@ -314,7 +400,7 @@ class Model:
                 id=old.id, queue=old.queue, task=old.task, state="ready", priority=old.priority,
                 due_us=self._clock(), created_us=old.created_us, envelope=old.envelope, seal=old.seal,
                 generation=old.generation + 1, deliveries=old.deliveries, crash_budget=old.crash_budget,
-                tags=old.tags,
+                tags=old.tags, lane=old.lane,
             )  # fmt: skip
         return done
 

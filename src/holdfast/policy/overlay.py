@@ -1,0 +1,48 @@
+"""The policy in force: what the program declares, and over it what an operator has set."""
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from holdfast.model.queue import Limits, QueueOverlay, QueuePolicy
+
+
+def overlaid(declared: QueuePolicy, overlay: QueueOverlay) -> QueuePolicy:
+    """Give the policy in force."""
+    return QueuePolicy(
+        order=_of(overlay.order, declared.order),
+        limits=Limits(
+            _of(overlay.rate, declared.limits.rate),
+            _of(overlay.max_running, declared.limits.max_running),
+            _of(overlay.breaker, declared.limits.breaker),
+        ),
+        lane_limits=Limits(
+            _of(overlay.lane_rate, declared.lane_limits.rate),
+            _of(overlay.lane_max_running, declared.lane_limits.max_running),
+            _of(overlay.lane_breaker, declared.lane_limits.breaker),
+        ),
+        weights=_of(overlay.weights, declared.weights),
+    )
+
+
+def _of(overlay: Any, declared: Any) -> Any:
+    return declared if overlay is UNSET else overlay
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_policy = msgspec.json.Decoder(QueuePolicy).decode
+_overlay = msgspec.json.Decoder(QueueOverlay).decode
+
+
+def packed(value: QueuePolicy | QueueOverlay) -> str:
+    """Give a policy or an overlay as text that a store can keep, the same for equals."""
+    return _encode(value).decode()
+
+
+@lru_cache(maxsize=1024)
+def unpacked(declared: str | None, overlay: str | None) -> tuple[QueuePolicy, QueueOverlay]:
+    """Give the policy in force and the overlay, from the texts that a store has kept."""
+    changes = _overlay(overlay) if overlay else QueueOverlay()
+    return overlaid(_policy(declared) if declared else QueuePolicy(), changes), changes
