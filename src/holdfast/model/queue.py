@@ -71,12 +71,12 @@ class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
     """What an operator has set about a queue. It goes before the declared policy until it is unset; None is a value."""
 
     order: Order | msgspec.UnsetType = msgspec.UNSET
-    rate: Rate | None | msgspec.UnsetType = msgspec.UNSET
-    max_running: int | None | msgspec.UnsetType = msgspec.UNSET
-    breaker: Breaker | None | msgspec.UnsetType = msgspec.UNSET
-    lane_rate: Rate | None | msgspec.UnsetType = msgspec.UNSET
-    lane_max_running: int | None | msgspec.UnsetType = msgspec.UNSET
-    lane_breaker: Breaker | None | msgspec.UnsetType = msgspec.UNSET
+    rate: Rate | msgspec.UnsetType | None = msgspec.UNSET
+    max_running: int | msgspec.UnsetType | None = msgspec.UNSET
+    breaker: Breaker | msgspec.UnsetType | None = msgspec.UNSET
+    lane_rate: Rate | msgspec.UnsetType | None = msgspec.UNSET
+    lane_max_running: int | msgspec.UnsetType | None = msgspec.UNSET
+    lane_breaker: Breaker | msgspec.UnsetType | None = msgspec.UNSET
     weights: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -62,7 +62,9 @@ class Flow(msgspec.Struct, array_like=True):
     """While probing: how many may still start."""
 
 
-def standing(flow: Flow, limits: Limits, running: int, now_us: int) -> tuple[Standing, int | None]:
+def standing(  # noqa: PLR0911 - a list of reasons, the first that holds
+    flow: Flow, limits: Limits, running: int, now_us: int
+) -> tuple[Standing, int | None]:
     """Tell whether a job may start now, else what holds it back and until when (None: until something happens)."""
     if flow.is_paused:
         return "paused", None

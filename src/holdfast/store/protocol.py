@@ -26,9 +26,9 @@ virtual clock; a store opened with a `clock` uses that one throughout.
 becomes) due, then by order of arrival. A LIFO queue turns the last two around. Lanes take turns, job by job, by their
 weights; see `policy.flow`. `claim` serves the queues in the order in which they are given.
 
-**Limits.** A job starts if its queue and its lane let it: `policy.flow` says when. They are charged in the step that hands the
-job out, and told how it ended in the step that settles it; so they hold for all workers together. A lane that is held back
-is passed over at no cost.
+**Limits.** A job starts if its queue and its lane let it: `policy.flow` says when. They are charged in the step that hands
+the job out, and told how it ended in the step that settles it; so they hold for all workers together. A lane that is held
+back is passed over at no cost.
 
 Errors of drivers never pass this seam: they arrive as `StoreError`, with the driver's error as the cause.
 """
@@ -80,8 +80,9 @@ class Store(Protocol):
     ) -> list[Claim]:
         """Hand the worker up to `limit` of the best claimable jobs, serving `queues` in the order given.
 
-        `ahead` is how many more it would take from queues without limits, to have them at hand. Due jobs become ready here; expired ones end here; jobs parked for an unknown task that the worker knows come
-        back here. The delivery is charged and durable before this returns. Paused and unknown queues give nothing.
+        `ahead` is how many more it would take from queues without limits, to have them at hand. Due jobs become ready
+        here; expired ones end here; jobs parked for an unknown task that the worker knows come back here. The delivery is
+        charged and durable before this returns. Paused and unknown queues give nothing.
         Raises LeaseLost, having changed nothing, if the worker holds no live lease.
         """
         ...

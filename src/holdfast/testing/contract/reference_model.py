@@ -1,8 +1,8 @@
 """What a store does, written to be read: plain dicts and lists, everything sorted and searched on every call.
 
 Slow, and obviously right. It shares with the real stores only the rules that are data or pure functions (`MOVES`,
-`seen_as`, `land`, `policy.flow`); how they are applied is written here a second time. Its tokens are `number-m<claim>`, so the part
-before the dash is comparable with any store's.
+`seen_as`, `land`, `policy.flow`); how they are applied is written here a second time. Its tokens are `number-m<claim>`, so
+the part before the dash is comparable with any store's.
 """
 
 from collections.abc import Sequence
