@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from holdfast.errors import StoreClosed
-from holdfast.model.job import NewJob, Pushed
+from holdfast.model.job import NewJob
 from holdfast.store.memory.bell import Bell
 from holdfast.store.memory.entry import Entry, admit
 from holdfast.store.memory.leases import Leases
@@ -110,14 +110,22 @@ class Rack:
                 moments.append(shelf.next_claimable_us())
         return min((moment for moment in moments if moment is not None), default=None)
 
-    def put(self, shelf: Shelf, job: NewJob, now_us: int) -> Pushed:
-        """Put a new job on the shelf, whose lock is held, unless its id is on any shelf already."""
+    def reserve(self, job_id: str, shelf: Shelf) -> bool:
+        """Keep an id for a job of this shelf, unless it is on any shelf already. Return whether it was free."""
         with self._directory_lock:
-            if job.id in self._queue_of:
-                return Pushed(job.id, "duplicate", "a job of this id is in the store already")
-            self._queue_of[job.id] = shelf.name
-        shelf.add(admit(job, next(self._arrivals), now_us))
-        return Pushed(job.id, "created")
+            if job_id in self._queue_of:
+                return False
+            self._queue_of[job_id] = shelf.name
+            return True
+
+    def unreserve(self, job_id: str) -> None:
+        """Let go of an id that is not needed."""
+        with self._directory_lock:
+            del self._queue_of[job_id]
+
+    def put(self, shelf: Shelf, job: NewJob, now_us: int, *, is_successor: bool = False) -> None:
+        """Put a new job, whose id was reserved, on the shelf, whose lock is held."""
+        shelf.add(admit(job, next(self._arrivals), now_us, is_successor=is_successor))
 
     def drop(self, shelf: Shelf, entry: Entry) -> None:
         """Take a job off the shelf, whose lock is held. Its id is free again."""

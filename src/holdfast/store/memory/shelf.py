@@ -4,8 +4,9 @@
     scheduled   heap by (due, arrival)
     running     by worker, so that a worker's end finds its jobs without a search
     parked      for an unknown task: heaps by arrival, one per task
+    waiting     in no heap: it waits for the job that has its key (see `keys`)
     final       heap by the moment the record may go
-    expiring    beside ready, scheduled and parked: heap by the moment the job expires
+    expiring    beside waiting, ready, scheduled and parked: heap by the moment the job expires
 
 A move is `lift`, change, `lay`: lifted out by what the entry was, laid down by what it has become. Between
 the two the entry is in no index; the shelf's lock is held throughout, so nobody sees that.
@@ -20,6 +21,7 @@ from holdfast.model.states import FINAL, State, is_move
 from holdfast.model.verdict import UNKNOWN_TASK
 from holdfast.store.memory.entry import Entry
 from holdfast.store.memory.heap import IndexedHeap, Rank
+from holdfast.store.memory.keys import KeyBook
 from holdfast.store.memory.leases import Leases
 from holdfast.store.memory.round import Lane, Round
 
@@ -35,6 +37,7 @@ class Shelf:
         self.overlay = NO_OVERLAY
         self.round = Round()
         self.leases = Leases(lock)
+        self.keys = KeyBook()
         self.entries: dict[str, Entry] = {}
         """By id, in order of arrival."""
         self.tagged: dict[str, dict[str, Entry]] = {}
@@ -56,11 +59,13 @@ class Shelf:
             self.round.begin_to_flow()
         for tag in entry.new.tags:
             self.tagged.setdefault(tag, {})[entry.id] = entry
+        self.keys.hold(entry)
         self._index(entry)
 
     def remove(self, entry: Entry) -> None:
         """Forget a job and all that belongs to it."""
         self.lift(entry)
+        self._let_go(entry)
         self.departures += 1
         del self.entries[entry.id]
         for tag in set(entry.new.tags):
@@ -90,7 +95,13 @@ class Shelf:
         """Put a lifted entry where its new state belongs."""
         assert is_move(entry.state, state), f"job {entry.id} cannot go from {entry.state} to {state}"
         entry.state = state
-        self.departures += state in FINAL
+        self._index(entry)
+        if state in FINAL:
+            self.departures += 1
+            self._let_go(entry)
+
+    def lay_again(self, entry: Entry) -> None:
+        """Put a lifted entry back, in the state it had, by its new rank."""
         self._index(entry)
 
     @property
@@ -141,13 +152,13 @@ class Shelf:
         elif state in FINAL:
             assert entry.keep_until_us is not None, "a final job has a term"
             self.retained.push(entry.id, (entry.keep_until_us, entry.seq))
-        if state in ("ready", "scheduled", "parked") and entry.expires_us is not None:
+        if state in ("waiting", "ready", "scheduled", "parked") and entry.expires_us is not None:
             self.expiring.push(entry.id, (entry.expires_us, entry.seq))
 
     def _rank(self, entry: Entry) -> Rank:
         if self.policy.order == "lifo":
-            return (-entry.new.priority, -entry.due_us, -entry.seq)
-        return (-entry.new.priority, entry.due_us, entry.seq)
+            return (-entry.priority, -entry.due_us, -entry.seq)
+        return (-entry.priority, entry.due_us, entry.seq)
 
     def _lift_running(self, entry: Entry) -> None:
         assert entry.worker is not None, "a running job has a worker"
@@ -156,6 +167,13 @@ class Shelf:
         del held[entry.id]
         if not held:
             del self._running[entry.worker]
+
+    def _let_go(self, entry: Entry) -> None:
+        """Free the key of a job that has ended or goes. Its successor, if there is one, is scheduled for its own time."""
+        heir = self.keys.let_go(entry)
+        if heir is not None:
+            self.lift(heir)
+            self.lay(heir, "scheduled")
 
     def _count_running(self, entry: Entry, by: int) -> None:
         self.round.running += by

@@ -18,6 +18,7 @@ from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.moments import SECOND
 from holdfast.store.memory import handout, settlement, upkeep
+from holdfast.store.memory.admission import take_in
 from holdfast.store.memory.inspector import MemoryInspector
 from holdfast.store.memory.operator import MemoryOperator
 from holdfast.store.memory.queues import MemoryQueues
@@ -46,7 +47,7 @@ class MemoryStore:
             for queue, group in groupby(jobs, _by_queue):
                 shelf = self._rack.shelf(queue)
                 with self._rack.hold(shelf, now_us) as now:
-                    answers += [self._rack.put(shelf, job, now) for job in group]
+                    answers += [take_in(self._rack, shelf, job, now) for job in group]
         return answers
 
     def claim(
