@@ -7,7 +7,7 @@ import msgspec
 Order = Literal["fifo", "lifo"]
 
 OnFull = Literal["reject", "block", "spill"]
-"""What becomes of a push to a full queue: refused; refused, and its caller waits for room; or set aside until there is room."""
+"""What becomes of a push to a full queue: it is refused; its caller waits for room; it is set aside until there is some."""
 
 Standing = Literal["open", "paused", "stopped", "broken", "probing", "full", "limited", "slowed"]
 """Whether a queue or a lane may start a job now, and if not, what holds it back:

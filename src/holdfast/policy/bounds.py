@@ -1,10 +1,10 @@
 """Whether there is room in a queue, and what becomes of a push if there is none.
 
-A queue is full when as many jobs as may (`max_size`) have yet to start: waiting, scheduled, ready. What comes back (a retry, a
-release, a rescue, a generation opened again, a successor) is never refused, so it may hold more. A push that finds it full
-is refused and counted, or spilled: stored, with its key, but not yet in the queue. Spilled jobs enter in the step that makes
-room, by priority, then in the order of arrival. One that waits longer than the queue's time to live for them expires; once it
-has entered, only its own `expires` counts.
+A queue is full when as many jobs as may (`max_size`) have yet to start: waiting, scheduled, ready. What comes back (a retry,
+a release, a rescue, a generation opened again) is never refused, so it may hold more. A push that finds it full is refused
+and counted, or spilled: stored, with its key, but not yet in the queue. Spilled jobs enter in the step that makes room, by
+priority, then in the order of arrival. One that waits longer than the queue's time to live for them expires; once it has
+entered, only its own `expires` counts.
 """
 
 from typing import Final

@@ -33,7 +33,7 @@ def take_in(rack: Rack, shelf: Shelf, job: NewJob, now_us: int) -> Pushed:
 
 
 def _make_way(shelf: Shelf, job: NewJob, ruling: Ruling, target: Entry | None, now_us: int) -> State | None:
-    """Do to the job in the way what the ruling says. Give the state in which the new one is stored, if it is not its time."""
+    """Do to the job in the way what the ruling says. Give the state in which the new one is stored, if that is fixed."""
     if ruling.act == "replace":
         assert target is not None, "a replacement has a target"
         return _clear(shelf, target, job, now_us)

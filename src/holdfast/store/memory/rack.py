@@ -74,9 +74,7 @@ class Rack:
             claimable, departures, had_room = shelf.next_claimable_us(), shelf.departures, shelf.has_room
             yield self.moment(now_us)
             shelf.let_in()
-            if shelf.has_room and not had_room:
-                self.bell.ring()
-            elif _is_sooner(shelf.next_claimable_us(), claimable):
+            if (shelf.has_room and not had_room) or _is_sooner(shelf.next_claimable_us(), claimable):
                 self.bell.ring()
             elif shelf.departures != departures:
                 self.bell.ring_for_watchers()

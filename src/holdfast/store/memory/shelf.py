@@ -28,7 +28,6 @@ from holdfast.store.memory.keys import KeyBook
 from holdfast.store.memory.leases import Leases
 from holdfast.store.memory.round import Lane, Round
 
-
 SIZED: Final[tuple[State, ...]] = ("waiting", "scheduled", "ready")
 """The states of jobs that count towards the size of a queue."""
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def decisions(answers: list[Pushed]) -> list[str]:
     return [one.decision for one in answers]
 
 
-def spilled(store: Store, **options: object) -> str:
+def spilled(store: Store, **options: Any) -> str:
     """Push a job that must find no room, and give its id."""
     new = job(**options)
     answer = store.push([new])[0]

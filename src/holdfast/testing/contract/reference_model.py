@@ -22,8 +22,8 @@ from holdfast.model.states import FINAL, RETRIABLE, State, is_move, seen_as
 from holdfast.model.verdict import CRASHED, UNKNOWN_TASK, Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord
 from holdfast.policy import flow as rules
-from holdfast.policy.flow import HELD, Flow, result_of
 from holdfast.policy.bounds import has_room, refused, spilled, spilled_until_us
+from holdfast.policy.flow import HELD, Flow, result_of
 from holdfast.policy.identity import Holder, KeyState, Ruling, Success, remembered_until_us, rule
 from holdfast.policy.landing import land
 from holdfast.policy.moments import SECOND
