@@ -53,8 +53,7 @@ class PostgresStore:
     @classmethod
     def open(cls, url: str, *, namespace: str = "holdfast", clock: Clock | None = None) -> Self:
         """Open the database, making the schema if need be, or refuse with the reason and the remedy."""
-        conninfo = address.parse(url)
-        return cls(Database(conninfo, address.shown(conninfo), namespace), clock)
+        return cls(Database(address.read(url), namespace), clock)
 
     # --- the job path -----------------------------------------------------------------------------------
 
