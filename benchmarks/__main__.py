@@ -71,6 +71,8 @@ GOALS = {
     "Valkey: claim among 1,000,000 / among 1,000": "goal: under 2",
     "Valkey: memory of a waiting job, payload of 100 bytes (B)": "goal: under 500",
     "PostgreSQL: tables after 1,000,000 / after 200,000": "goal: about 1",
+    "PostgreSQL: claim while a snapshot is held, after 200,000 jobs / before": "goal: under 2",
+    "PostgreSQL: claim while a number is held, after 200,000 jobs / before": "goal: under 2",
 }
 BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "enqueue_many": core.enqueue_many,
@@ -92,6 +94,7 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "servers_depth": servers.depth,
     "servers_memory": servers.memory,
     "servers_flatness": servers.flatness,
+    "servers_held": servers.held,
 }
 
 if __name__ == "__main__":

@@ -155,6 +155,50 @@ def flatness(_repeats: int) -> Figures:
     }
 
 
+def held(_repeats: int) -> Figures:
+    """Send 200,000 jobs through a queue that is held at a thousand while someone's transaction stays open."""
+    figures: Figures = {}
+    for what, number in (("a snapshot", "select 1 from pg_class"), ("a number", "select pg_current_xact_id()")):
+        with postgres() as url:
+            store = connect(url)
+            store.enlist(WorkerRecord("bench", "here", 1, ("t",), lease_us=HOUR_US))
+            _fill(store, 0, 1000)
+            before = _claims_ms(store, 1000, 20_000)
+            with _open_transaction(url, number):
+                after = _claims_ms(store, 21_000, 200_000)
+            store.close()
+        figures |= {
+            f"PostgreSQL: claim of 100 of a queue of 1,000 (ms), before {what} is held": before,
+            f"PostgreSQL: claim while {what} is held, after 200,000 jobs / before": after / before,
+        }
+    return figures
+
+
+@contextmanager
+def _open_transaction(url: str, statement: str) -> Iterator[None]:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute("set transaction isolation level repeatable read")
+        connection.execute(statement)
+        yield
+        connection.rollback()
+
+
+def _claims_ms(store: Store, first: int, number: int) -> float:
+    """Send jobs through the queue, a hundred at a time; give the median time of the last fifty claims."""
+    took: list[float] = []
+    for start in range(first, first + number, 100):
+        began = time.perf_counter()
+        claims = store.claim("bench", ["q"], 100)
+        took.append((time.perf_counter() - began) * 1e3)
+        store.settle([Verdict(claim.id, claim.token, "q", "done", took_us=1) for claim in claims])
+        _fill(store, start, start + 100)
+        if start % 5000 == 0:
+            store.tidy()
+    return statistics.median(took[-50:])
+
+
 def _table_bytes(url: str) -> int:
     import psycopg
 

@@ -79,7 +79,7 @@ def test_many_processes_that_open_a_new_namespace_at_once_make_one_schema(
     command = [sys.executable, "-c", OPENER, server().url(), namespace]
     processes = [subprocess.Popen([*command, f"j{number}"]) for number in range(10)]
     assert [process.wait(60) for process in processes] == [0] * 10
-    assert admin.execute(f'select schema from "{namespace}".meta').fetchall() == [(1,)]
+    assert admin.execute(f'select schema from "{namespace}".meta').fetchall() == [(2,)]
     assert admin.execute(f'select count(*) from "{namespace}".job').fetchone() == (10,)
 
 
@@ -108,17 +108,17 @@ def test_a_migration_goes_in_two_steps_and_the_former_version_works_on_in_betwee
     namespace: str, admin: "psycopg.Connection[Any]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     former = PostgresStore.open(server().url(), namespace=namespace)
-    added = Migration("0002_colour", "alter table ns_queue add colour text", "alter table ns_queue drop is_paused")
+    added = Migration("0003_colour", "alter table ns_queue add colour text", "alter table ns_queue drop is_paused")
     with monkeypatch.context() as patch:
         patch.setattr("holdfast.store.postgres.schema.migrations", lambda: (*migrations(), added))
         PostgresStore.open(server().url(), namespace=namespace).close()
-    assert admin.execute(f'select schema, finished from "{namespace}".meta').fetchall() == [(2, 1)]
+    assert admin.execute(f'select schema, finished from "{namespace}".meta').fetchall() == [(3, 2)]
     assert former.push([job("q")])[0].decision == "created"
     PostgresStore.open(server().url(), namespace=namespace).close()  # one of the former version starts again
     with monkeypatch.context() as patch:
         patch.setattr("holdfast.store.postgres.schema.migrations", lambda: (*migrations(), added))
-        assert [backend.migrate(server().url(), namespace) for _ in range(2)] == [["0002_colour"], []]
-    with pytest.raises(SchemaTooNew, match="has schema 2, and this version of Holdfast reads up to 1"):
+        assert [backend.migrate(server().url(), namespace) for _ in range(2)] == [["0003_colour"], []]
+    with pytest.raises(SchemaTooNew, match="has schema 3, and this version of Holdfast reads up to 2"):
         PostgresStore.open(server().url(), namespace=namespace)
     former.close()
 
@@ -152,7 +152,7 @@ def test_a_schema_of_a_newer_version_is_refused_with_both_numbers(
 ) -> None:
     PostgresStore.open(server().url(), namespace=namespace).close()
     admin.execute(f'update "{namespace}".meta set schema = 99, finished = 99')
-    with pytest.raises(SchemaTooNew, match=r"has schema 99, and this version of Holdfast reads up to 1; upgrade"):
+    with pytest.raises(SchemaTooNew, match=r"has schema 99, and this version of Holdfast reads up to 2; upgrade"):
         PostgresStore.open(server().url(), namespace=namespace)
 
 

@@ -14,9 +14,12 @@ from tests.support.servers_postgres import empty_url
 
 PARAMS = {
     "queue": "q", "queues": ["q"], "worker": "w", "nonce": "n", "now": 1, "limit": 10, "ids": ["a"], "priority": 0,
-    "below": 1, "reason": "r", "state": "failed",
+    "below": 1, "reason": "r", "state": "failed", "shelved": ["other"], "seqs": [1], "since": 1, "under_way": [1],
 }  # fmt: skip
-JOB_PATH = ("look", "wake_at", "claim_fifo", "claim_lifo", "promote", "expire", "unpark_known", "held", "ripe")
+JOB_PATH = (
+    "look", "wake_at", "claim_fifo", "claim_lifo", "claim_known", "shelf", "shelf_news", "promote", "expire",
+    "unpark_known", "held", "ripe",
+)  # fmt: skip
 BAD_SIGNS = ("Seq Scan", "hashed SubPlan", "Bitmap", "Hash Join", "Merge Join")
 
 

@@ -16,13 +16,16 @@ from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.doorbell import LOOK_S, Doorbell
 from holdfast.store.postgres.examining import examine
 from holdfast.store.postgres.notices import WAKE
+from holdfast.store.postgres.schema import Connection
+from holdfast.store.postgres.shelves import Shelves
 
 
 class PostgresInspector:
     """The `inspector` door."""
 
-    def __init__(self, database: Database, bells: Doorbell, moments: Moments) -> None:
+    def __init__(self, database: Database, bells: Doorbell, moments: Moments, shelves: Shelves) -> None:
         self._db = database
+        self._shelves = shelves
         self._bells = bells
         self._moments = moments
 
@@ -54,7 +57,15 @@ class PostgresInspector:
     def wake_at(self, queues: Sequence[str] | None) -> float | None:
         """Tell a waiter in how many seconds something may be claimable: None for not before something happens."""
         values = {"queues": None if queues is None else list(queues), "now": self._moments.of(None)}
-        due_us, now_us = self._rows(self._db.statements["wake_at"], values)[0]
+
+        def look(connection: Connection) -> tuple[Any, ...]:
+            shelved = self._shelves.among(connection, queues)
+            asked = connection.execute(self._db.statements["wake_at"], {**values, "shelved": shelved}, binary=True)
+            due_us, now_us, unpaused = asked.fetchall()[0]
+            has_ready = any(self._shelves.has_any(connection, name) for name in unpaused)
+            return 0 if has_ready else due_us, now_us
+
+        due_us, now_us = self._db.do(look)
         return None if due_us is None else (due_us - now_us) / 1e6
 
     def watch(self, ids: Sequence[str], timeout_s: float) -> list[str]:
