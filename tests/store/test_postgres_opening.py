@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -12,10 +13,13 @@ import psycopg
 import pytest
 
 from holdfast.errors import InvalidInput, InvalidName, SchemaTooNew, StoreClosed, StoreUnavailable, StoreUnsafe
+from holdfast.model.query import Query
+from holdfast.model.verdict import done, released
 from holdfast.store.postgres import address, backend, session
 from holdfast.store.postgres.schema import Migration, migrations
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.testing.contract.sample_jobs import job
+from holdfast.testing.contract.background_call import Call
+from holdfast.testing.contract.sample_jobs import enlisted, job, retry
 from tests.support.servers_postgres import GUARDED, PostgresServer, server
 
 SECRET = "open-sesame-4711"
@@ -121,6 +125,44 @@ def test_a_migration_goes_in_two_steps_and_the_former_version_works_on_in_betwee
     with pytest.raises(SchemaTooNew, match="has schema 3, and this version of Holdfast reads up to 2"):
         PostgresStore.open(server().url(), namespace=namespace)
     former.close()
+
+
+def test_workers_of_the_former_version_work_on_while_the_next_one_migrates(
+    namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They know only the first migration, and have prepared their statements for it. Not one step of theirs fails."""
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.store.postgres.schema.migrations", lambda: migrations()[:1])
+        former = PostgresStore.open(server().url(), namespace=namespace)
+    is_over, went_round = threading.Event(), threading.Semaphore(0)
+
+    def work() -> int:
+        worker, finished = enlisted(former), 0
+        while not is_over.is_set():
+            former.push([job("q"), job("q", delay_us=1)])
+            claims = former.claim(worker, ["q"], 2)
+            verdicts = [done(claim) for claim in claims[:1]] + [released(claim) for claim in claims[1:]]
+            lost, more = former.exchange(verdicts, worker, ["q"], 1)
+            assert lost == former.settle([retry(claim) for claim in more]) == []
+            assert former.beat(worker).is_alive
+            finished += len(claims[:1])
+            went_round.release()
+        former.leave(worker)
+        return finished
+
+    calls = [Call(work) for _ in range(3)]
+    for _ in range(30):
+        assert went_round.acquire(timeout=10)
+    new = PostgresStore.open(server().url(), namespace=namespace)  # which migrates
+    for _ in range(30):
+        assert went_round.acquire(timeout=10)
+    is_over.set()
+    finished = sum(call.result() for call in calls)
+    assert finished > 30
+    assert new.inspector.count(Query(states=("succeeded",))) == finished
+    assert new.rescue() == []
+    for store in (former, new):
+        store.close()
 
 
 def test_namespaces_of_one_database_do_not_see_each_other(namespace: str) -> None:

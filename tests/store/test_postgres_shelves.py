@@ -114,6 +114,17 @@ def test_what_comes_back_is_handed_out_before_what_came_after_it(store: Postgres
     assert [claim.id for claim in store.claim(other, ["q"], 3)] == ["a", "b", "c"]
 
 
+def test_a_job_that_a_program_of_the_former_version_made_ready_is_found(
+    store: PostgresStore, admin: "psycopg.Connection[Any]"
+) -> None:
+    """It knows nothing of shelves: the table itself marks what becomes ready."""
+    worker = enlisted(store)
+    store.push([NewJob("a", "q", "t", b""), NewJob("b", "q", "t", b"", delay_us=3_600_000_000)])
+    assert [claim.id for claim in store.claim(worker, ["q"], 2)] == ["a"]
+    admin.execute("update holdfast.job set state = 'ready' where id = 'b'")
+    assert [claim.id for claim in store.claim(worker, ["q"], 2)] == ["b"]
+
+
 def test_a_job_that_another_had_locked_and_gave_up_is_not_forgotten(
     store: PostgresStore, admin: "psycopg.Connection[Any]"
 ) -> None:
