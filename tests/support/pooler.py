@@ -50,6 +50,8 @@ class Pooler:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=100)
         self.port: int = self._listener.getsockname()[1]
         self._ends: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._is_closed = False
         for _ in range(SESSIONS):
             self._idle.put(self._opened())
         threading.Thread(target=self._accept, daemon=True).start()
@@ -62,12 +64,14 @@ class Pooler:
 
     def close(self) -> None:
         # A thread that sleeps in `accept` or `recv` does not hear of a close: it is woken by a shutdown.
-        for end in (self._listener, *self._ends):
+        for end in (self._listener, *tuple(self._ends)):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        while not self._idle.empty():
-            self._idle.get().end.close()
+        with self._lock:
+            self._is_closed = True
+            while not self._idle.empty():
+                self._idle.get().end.close()
 
     def _opened(self) -> "_Session":
         end = socket.socket(socket.AF_UNIX)
@@ -91,7 +95,7 @@ class Pooler:
 
     def _welcome(self, client: socket.socket) -> None:
         session = self._idle.get()
-        self._idle.put(session)
+        self._take_back(session, is_whole=True)
         # A process number of our own: this client is nobody's in particular.
         key = struct.pack("!c3i", b"K", 12, int.from_bytes(os.urandom(3), "big") + 2**24, 0)
         client.sendall(_message(b"R", struct.pack("!i", 0)) + session.settings + key + _message(b"Z", b"I"))
@@ -106,10 +110,17 @@ class Pooler:
             try:
                 is_over = session.carry_out(client, frames, requests)
             finally:
-                if not is_over:
-                    session.end.close()
-                    self._ends.discard(session.end)
-                self._idle.put(session if is_over else self._opened())
+                self._take_back(session, is_whole=is_over)
+
+    def _take_back(self, session: "_Session", *, is_whole: bool) -> None:
+        with self._lock:
+            if is_whole and not self._is_closed:
+                self._idle.put(session)
+                return
+            session.end.close()
+            self._ends.discard(session.end)
+            if not self._is_closed:
+                self._idle.put(self._opened())
 
 
 class _Session:

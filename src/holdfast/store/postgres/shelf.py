@@ -13,8 +13,8 @@ What is known is thus never less than what is ready and committed: the order is 
 others claim too, and such jobs are dropped when they are met. One that is locked is put back: its claim may be rolled back.
 
 A step that fails after it took from a shelf leaves nobody knowing what became of that: all is forgotten, and scanned anew.
-And so it is every few seconds, because forgetting is cheap and a mistake here would not be. Numbers that came with a dump from
-another server are at worst news every time.
+And so it is every few seconds, because forgetting is cheap and a mistake here would not be. Numbers that came with a dump
+from another server are at worst news every time.
 """
 
 import heapq
