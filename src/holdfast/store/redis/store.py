@@ -28,6 +28,7 @@ from holdfast.store.redis.link import Call, Link
 from holdfast.store.redis.operator import RedisOperator
 from holdfast.store.redis.pushing import push
 from holdfast.store.redis.queues import RedisQueues
+from holdfast.store.redis.replicas import Wait
 from holdfast.store.redis.roster import Roster
 from holdfast.store.redis.server import Server
 from holdfast.store.redis.settling import Batch
@@ -57,12 +58,13 @@ class RedisStore:
         tier: str | None = None,
         namespace: str = "holdfast",
         clock: Clock | None = None,
+        wait: Wait | None = None,
     ) -> Self:
         """Reach the server and check it, or refuse with reason and remedy. `where` is the URL as it is shown."""
         check_namespace(namespace)
-        link = Link(url, where, namespace, clock)
+        link = Link(url, where, namespace, clock, wait)
         try:
-            known = server.inspect(link, tier)
+            known = server.inspect(link, tier, wait.replicas if wait else 0)
         except BaseException:
             link.close()
             raise
