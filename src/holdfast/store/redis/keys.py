@@ -10,7 +10,7 @@ from typing import Final
 
 _QUEUE_KEYS: Final = (
     "meta", "head", "body", "ready", "later", "running", "parked", "expiring", "kept", "counts", "story", "results",
-    "notes", "runs", "tags", "asked", "gone", "leases", "tasks", "ended",
+    "notes", "runs", "tags", "asked", "gone", "leases", "tasks", "ended", "recent",
 )  # fmt: skip
 """In the order in which `lua/parts/shelf.lua` names and explains them."""
 _HOUSE_KEYS: Final = ("ids", "stamp", "queues", "workers", "leases", "lengths", "leaving", "reports", "ended")

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import redis
 
-from holdfast.errors import StoreClosed
+from holdfast.errors import StoreClosed, StoreError
 from holdfast.policy.moments import SECOND
 from holdfast.store.forking import tell_of_forks
 from holdfast.store.protocol import Clock
@@ -39,6 +39,13 @@ class Call(NamedTuple):
     name: str
     queue: str | None
     args: tuple[Any, ...] = ()
+
+
+def answered(answers: list[Any]) -> list[Any]:
+    """Give the answers of `try_run` if there is one among them that is no error, or none at all; else raise the first."""
+    if answers and all(isinstance(answer, StoreError) for answer in answers):
+        raise answers[0]
+    return answers
 
 
 class Link:
@@ -87,6 +94,12 @@ class Link:
         For what concerns many queues, so that those on a node that is down do not stop the others.
         """
         return [as_ours(answer, self.where) for answer in self._deliver(calls, now_us, Patience(is_brief=True))]
+
+    def try_ask(self, *commands: tuple[Any, ...]) -> list[Any]:
+        """Send plain commands as `try_run` does calls."""
+        self.check_open()
+        answers = self._delivery.deliver([self._plain(words) for words in commands], Patience(is_brief=True))
+        return [as_ours(answer, self.where) for answer in answers]
 
     def ask(self, *commands: tuple[Any, ...]) -> list[Any]:
         """Send plain commands that may be repeated, in one round trip. Give their answers or raise StoreError."""

@@ -24,7 +24,7 @@ from holdfast.store.redis import server, upkeep
 from holdfast.store.redis.bell import Bells
 from holdfast.store.redis.claiming import Claims
 from holdfast.store.redis.inspector import RedisInspector
-from holdfast.store.redis.link import Call, Link
+from holdfast.store.redis.link import Call, Link, answered
 from holdfast.store.redis.operator import RedisOperator
 from holdfast.store.redis.pushing import push
 from holdfast.store.redis.queues import RedisQueues
@@ -108,8 +108,9 @@ class RedisStore:
             if self._link.is_closed:
                 return 0
             names = self.queues.names() if queues is None else list(dict.fromkeys(queues))
-            looks = self._link.run([Call("look", name) for name in names], None)
-            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in looks if moment]
+            looks = answered(self._link.try_run([Call("look", name) for name in names], None))
+            known = [look for look in looks if not isinstance(look, StoreError)]
+            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in known if moment]
             return min(pauses, default=None)
 
         self._bells.work.sleep(seconds_to_next, 0 if self._bells.take_alarm() else timeout_s)
