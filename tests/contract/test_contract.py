@@ -7,5 +7,5 @@ from holdfast.testing.contract import *  # noqa: F403 - how a suite is taken in:
 
 @pytest.fixture
 def programs(kind: str) -> int:
-    """More where they cost little; fewer where the scripts are those of another kind."""
-    return {"memory": 800, "cluster": 100}.get(kind, 300)
+    """More where they cost little."""
+    return 800 if kind == "memory" else 300

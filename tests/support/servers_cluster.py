@@ -8,6 +8,7 @@ import atexit
 import contextlib
 from functools import cache
 
+import redis
 from redis.crc import key_slot
 
 from tests.support.servers_tcp import HOST, TcpServer, free_port, until
@@ -51,11 +52,14 @@ class ClusterServer:
         return "redis://" + ",".join(node.name for node in self.primaries)
 
     def holder(self, key: str) -> ClusterNode:
-        """Give the primary that was given the slot of this key when the cluster was formed."""
-        return self.primaries[key_slot(key.encode()) * 3 // SLOTS]
-
-    def replica_of(self, primary: ClusterNode) -> ClusterNode:
-        return self.replicas[self.primaries.index(primary)]
+        """Give the primary that holds this key now, as the first node tells that can be asked."""
+        for node in self.nodes:
+            with contextlib.suppress(redis.exceptions.ConnectionError), node.client() as client:
+                slots = client.cluster("SLOTS")
+                slot = key_slot(key.encode())
+                port = next(one[2][1] for one in slots if one[0] <= slot <= one[1])
+                return next(one for one in self.nodes if one.port == port)
+        raise AssertionError("no node answers")
 
     def crash(self) -> None:
         """Kill every primary, and start it again on what it had written."""

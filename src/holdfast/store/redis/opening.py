@@ -44,8 +44,9 @@ def wire(url: str, where: str) -> Wiring:
 def _is_cluster(address: Address, where: str) -> bool:
     """Ask the servers one after the other, until one says what it is."""
     failure: Exception | None = None
+    plain = address._replace(options={name: value for name, value in address.options.items() if name != "db"})
     for host in address.hosts or (None,):
-        node = Node(where if host is None else shown(host), address.client(host))
+        node = Node(where if host is None else shown(host), plain.client(host))
         try:
             return bool(node.execute(("INFO",))[0].get("cluster_enabled"))
         except (NoConnection, NoAnswer) as error:
