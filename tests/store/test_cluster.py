@@ -275,33 +275,6 @@ def _insist(act: Callable[[], T]) -> T:
 # --- nodes that die -----------------------------------------------------------------------------------------
 
 
-def test_a_bell_whose_node_has_died_is_heard_at_another(
-    replicated: ClusterServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bell, "LOOK_S", 60.0)
-    ears = min({replicated.holder(f"{{{queue}}}") for queue in QUEUES}, key=lambda node: node.port)
-    queue = next(queue for queue in QUEUES if replicated.holder(f"{{{queue}}}") is not ears)
-    opened = RedisStore.open(replicated.url, where="cluster", namespace=_namespace_not_on(replicated, ears))
-    pushed(opened, queue)
-    claimed(opened, enlisted(opened), queue)
-    waiter = Call(lambda: opened.wait([queue], 60.0))
-    work = opened._bells.work
-    until(lambda: work._sleepers > 0 and work._listening.is_set(), 10, "a listener")
-    rings = work._rings
-    assert _hears(ears, opened)
-    ears.kill()
-    until(lambda: work._rings > rings, 10, "a new listener")
-    opened.push([job(queue)])
-    waiter.result(10)
-    opened.close()
-    until(lambda: ears not in {replicated.holder(f"{{{queue}}}") for queue in QUEUES}, 20, "a replica that takes over")
-    _start_as_replica(ears)
-
-
-def _hears(node: ClusterNode, store: RedisStore) -> bool:
-    return node.ask("PUBSUB", "NUMSUB", store._link.keys.bell) == [store._link.keys.bell.encode(), 1]
-
-
 def test_a_primary_that_is_killed_is_replaced_and_nothing_that_was_copied_is_lost(replicated: ClusterServer) -> None:
     """I1, I7: with WAIT. Every job is done, and done once; the worker goes on by itself."""
     opened = connect(f"{replicated.url}?wait_replicas=1&wait_ms=5000", namespace=new_namespace())
@@ -341,6 +314,31 @@ def test_a_primary_that_is_killed_is_replaced_and_nothing_that_was_copied_is_los
 def _start_as_replica(node: ClusterNode) -> None:
     node.start()
     until(lambda: node.info("replication").get("master_link_status") == "up", 20, "the killed one as a replica")
+
+
+def test_a_bell_whose_node_has_died_is_heard_at_another(
+    replicated: ClusterServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bell, "LOOK_S", 60.0)
+    ears = min({replicated.holder(f"{{{queue}}}") for queue in QUEUES}, key=lambda node: node.port)
+    queue = next(queue for queue in QUEUES if replicated.holder(f"{{{queue}}}") is not ears)
+    opened = RedisStore.open(replicated.url, where="cluster", namespace=_namespace_not_on(replicated, ears))
+    pushed(opened, queue)
+    claimed(opened, enlisted(opened), queue)
+    waiter = Call(lambda: opened.wait([queue], 60.0))
+    work = opened._bells.work
+    until(lambda: work._sleepers > 0 and work._listening.is_set(), 10, "a listener")
+    rings = work._rings
+    assert _hears(ears, opened)
+    ears.kill()
+    until(lambda: work._rings > rings, 10, "a new listener")
+    opened.push([job(queue)])
+    waiter.result(10)
+    opened.close()
+
+
+def _hears(node: ClusterNode, store: RedisStore) -> bool:
+    return node.ask("PUBSUB", "NUMSUB", store._link.keys.bell) == [store._link.keys.bell.encode(), 1]
 
 
 # --- a house that forgets -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 With `rediss` in place of `redis` every line is TLS. Reading a URL reaches nobody.
 """
 
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -61,9 +62,7 @@ def read(url: str) -> Address:
     """Read a URL. Raises InvalidInput, which shows nothing of a password."""
     try:
         parts = urlsplit(url)
-        if parts.scheme in _SENTINELS:
-            return _sentinels(url, parts)
-        return _servers(url, parts)
+        address = _sentinels(url, parts) if parts.scheme in _SENTINELS else _servers(url, parts)
     except ValueError as error:  # its text may hold a part of the password: it is not passed on
         if isinstance(error, InvalidInput):
             raise
@@ -71,6 +70,10 @@ def read(url: str) -> Address:
             "the URL of the store cannot be read: expected e.g. redis://user:password@host:6379/0. "
             "Write characters such as / @ : # in a password as %2F %40 %3A %23."
         ) from None
+    authorities = address.options.get("ssl_ca_certs")
+    if authorities is not None and not Path(authorities).is_file():
+        raise InvalidInput(f"ssl_ca_certs names no file that can be found: {authorities!r}. Give its whole path.")
+    return address
 
 
 def shown(host: Host) -> str:
