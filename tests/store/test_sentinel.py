@@ -78,8 +78,8 @@ def test_a_primary_that_has_become_a_replica_is_asked_for_again(pair: WatchedPai
     pushed(store)
     stale = store._link.wiring._primary[1]  # type: ignore[attr-defined]
     other = pair.replica if stale.name == pair.primary.name else pair.primary
-    stale.client.connection_pool.connection_kwargs["port"] = other.port
     stale.client.connection_pool.disconnect()
+    stale.client = other.client()
     pushed(store)
     assert store.inspector.count(Query()) == 2
     store.close()

@@ -33,12 +33,18 @@ def test_what_was_told_as_stored_is_on_the_replica(pair: Pair) -> None:
     job_id = pushed(store)
     claim = claimed(store, enlisted(store))
     assert store.settle([done(claim)]) == []
+    assert _waits(primary) >= 5, "one behind each step that writes: enlist, both halves of a push, claim, settle"
     primary.kill()
     replica.ask("REPLICAOF", "NO", "ONE")
     heir = connect(replica.url, namespace=store._link.keys.namespace)  # type: ignore[attr-defined]
     assert state(heir, job_id) == "succeeded"
     heir.close()
     store.close()
+
+
+def _waits(server: TcpServer) -> int:
+    found = server.info("commandstats").get("cmdstat_wait")
+    return int(found["calls"]) if isinstance(found, dict) else 0
 
 
 def test_a_write_that_no_replica_has_is_loud_and_may_be_repeated(pair: Pair) -> None:
