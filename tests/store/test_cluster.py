@@ -1,5 +1,7 @@
 """What only a cluster has to get right: slots that move, nodes that die, clocks that differ, a house that forgets."""
 
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -128,6 +130,22 @@ def test_the_doctor_tells_of_the_cluster_and_of_each_node(store: RedisStore) -> 
     assert told["replicas"].level == "warn"
     assert told["clocks"].level == "ok"
     assert sum(finding.what == "server" for finding in findings) == 3
+
+
+def test_a_forked_child_and_its_parent_both_go_on(store: RedisStore) -> None:
+    store.push([job(queue) for queue in QUEUES])
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        code = 1
+        try:
+            store.push([job(queue) for queue in QUEUES])
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    store.push([job(queue) for queue in QUEUES])
+    assert store.inspector.count(Query()) == 9
 
 
 # --- slots that move ----------------------------------------------------------------------------------------
@@ -414,13 +432,18 @@ def test_a_worker_beats_and_claims_from_other_queues_while_one_node_is_down() ->
     try:
         worker = enlisted(opened)
         opened.push([job(queue) for queue in QUEUES])
+        held = claimed(opened, worker, "a")
         cluster.holder("{a}").kill()
         assert opened.beat(worker).is_alive
-        assert {claim.queue for claim in _insist(lambda: opened.claim(worker, QUEUES, 5))} == {"b", "c"}
+        claims = _insist(lambda: opened.claim(worker, QUEUES, 5))
+        assert {claim.queue for claim in claims} == {"b", "c"}
         assert opened.rescue() == []
         opened.tidy()
         with pytest.raises(StoreUnavailable):
             opened.push([job("a")])
+        with pytest.raises(StoreUnavailable):
+            opened.settle([done(held), *map(done, claims)])
+        assert opened.settle([done(claim) for claim in claims]) == [], "they were carried out, and are not refused"
     finally:
         opened.close()
         cluster.stop()

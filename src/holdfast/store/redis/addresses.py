@@ -104,14 +104,13 @@ def _sentinels(url: str, parts: SplitResult) -> Address:
 
 def _hosts(parts: SplitResult, port: int) -> tuple[tuple[Host, ...], dict[str, Any]]:
     """Give the hosts of a list with commas, and the options that hold for all of them."""
-    user, at, places = parts.netloc.rpartition("@")
-    found = [
-        _parsed(parts._replace(netloc=f"{user}{at}{place}").geturl()) for place in (places or "localhost").split(",")
-    ]
-    if len(found) > 1 and not all(one.get("host") for one in found):
+    user, at, listed = parts.netloc.rpartition("@")
+    places = (listed or "localhost").split(",")
+    if not all(places):
         raise InvalidInput(
             "the URL has an empty place in its list of hosts: expected e.g. redis://host1:7001,host2:7002"
         )
+    found = [_parsed(parts._replace(netloc=f"{user}{at}{place}").geturl()) for place in places]
     hosts = tuple((str(one.get("host", "localhost")), int(one.get("port", port))) for one in found)
     return hosts, {name: value for name, value in found[0].items() if name not in ("host", "port")}
 

@@ -11,7 +11,7 @@ The store's clock is the server's, read inside the script.
 from collections.abc import Sequence
 from typing import Self
 
-from holdfast.errors import LeaseLost, StoreError
+from holdfast.errors import LeaseLost, StoreError, StoreUnavailable
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.query import StoreInfo, Tidied
@@ -31,7 +31,7 @@ from holdfast.store.redis.queues import RedisQueues
 from holdfast.store.redis.replicas import Wait
 from holdfast.store.redis.roster import Roster
 from holdfast.store.redis.server import Server
-from holdfast.store.redis.settling import Batch
+from holdfast.store.redis.settling import Batch, Unanswered
 
 
 class RedisStore:
@@ -45,6 +45,7 @@ class RedisStore:
         self._bells = Bells(link)
         self._roster = Roster(link)
         self._claims = Claims(link)
+        self._unanswered = Unanswered()
         self.queues = RedisQueues(link)
         self.operator = RedisOperator(link, self._roster)
         self.inspector = RedisInspector(link, self._bells, self.queues, self._roster)
@@ -80,8 +81,8 @@ class RedisStore:
         return self._claims.claim(worker, queues, limit, now_us)
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
-        batch = Batch(verdicts)
-        return batch.lost(self._link.run(batch.calls, now_us))
+        with self._unanswered.batch(verdicts) as batch:
+            return batch.lost(self._link.run(batch.calls, now_us))
 
     def exchange(
         self,
@@ -91,11 +92,12 @@ class RedisStore:
         limit: int,
         now_us: int | None = None,
     ) -> tuple[list[Lost], list[Claim]]:
-        batch, names = Batch(verdicts), list(dict.fromkeys(queues))
+        names = list(dict.fromkeys(queues))
         if len(names) == 1 and limit > 0:
-            answers, claims = self._claims.after(batch.calls, worker, names[0], limit, now_us)
-            return batch.lost(answers), claims
-        lost = batch.lost(self._link.run(batch.calls, now_us))
+            with self._unanswered.batch(verdicts) as batch:
+                answers, claims = self._claims.after(batch.calls, worker, names[0], limit, now_us)
+                return batch.lost(answers), claims
+        lost = self.settle(verdicts, now_us)
         try:
             return lost, self._claims.claim(worker, names, limit, now_us)
         except (LeaseLost, StoreError):
@@ -109,7 +111,7 @@ class RedisStore:
                 return 0
             names = self.queues.names() if queues is None else list(dict.fromkeys(queues))
             looks = answered(self._link.try_run([Call("look", name) for name in names], None))
-            known = [look for look in looks if not isinstance(look, StoreError)]
+            known = [look for look in looks if not isinstance(look, StoreUnavailable)]
             pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in known if moment]
             return min(pauses, default=None)
 
