@@ -151,6 +151,8 @@ class Link:
     def _tried(self, answers: list[Any]) -> list[Any]:
         told = [as_ours(answer, self.where) for answer in answers]
         for answer in told:
+            if isinstance(answer, StoreError):
+                self.check_open()
             if isinstance(answer, StoreError) and not isinstance(answer, StoreUnavailable):
                 raise answer
         return told
