@@ -71,7 +71,7 @@ def _pages(plan: dict[str, Any]) -> int:
 
 @pytest.mark.usefixtures("held")
 def test_a_claim_does_not_walk_over_what_an_open_transaction_keeps(store: PostgresStore) -> None:
-    worker = enlisted(store)
+    worker = enlisted(store, lease_s=1000)
     store.push(jobs(20, "q"))
     for _ in range(THROUGH // 100):
         store.push(jobs(100, "q"))
@@ -94,7 +94,7 @@ def test_what_was_pushed_in_a_transaction_that_commits_late_is_found_in_its_plac
     store: PostgresStore, admin: "psycopg.Connection[Any]"
 ) -> None:
     """It was under way when the shelf was filled, and what stands behind it was taken since."""
-    worker = enlisted(store)
+    worker = enlisted(store, lease_s=1000)
     pushed(store, "q", id="first")
     with psycopg.connect(server().url()) as late:
         store.guest.push(late, [job("q", id="late", priority=1)])
@@ -107,7 +107,7 @@ def test_what_was_pushed_in_a_transaction_that_commits_late_is_found_in_its_plac
 
 
 def test_what_comes_back_is_handed_out_before_what_came_after_it(store: PostgresStore) -> None:
-    worker, other = enlisted(store), enlisted(store)
+    worker, other = enlisted(store, lease_s=1000), enlisted(store, lease_s=1000)
     store.push([NewJob(name, "q", "t", b"") for name in ("a", "b", "c", "d")])
     first, second = store.claim(worker, ["q"], 2)
     store.settle([released(second), released(first)])
@@ -118,7 +118,7 @@ def test_a_job_that_a_program_of_the_former_version_made_ready_is_found(
     store: PostgresStore, admin: "psycopg.Connection[Any]"
 ) -> None:
     """It knows nothing of shelves: the table itself marks what becomes ready."""
-    worker = enlisted(store)
+    worker = enlisted(store, lease_s=1000)
     store.push([NewJob("a", "q", "t", b""), NewJob("b", "q", "t", b"", delay_us=3_600_000_000)])
     assert [claim.id for claim in store.claim(worker, ["q"], 2)] == ["a"]
     admin.execute("update holdfast.job set state = 'ready' where id = 'b'")
@@ -128,7 +128,7 @@ def test_a_job_that_a_program_of_the_former_version_made_ready_is_found(
 def test_a_job_that_another_had_locked_and_gave_up_is_not_forgotten(
     store: PostgresStore, admin: "psycopg.Connection[Any]"
 ) -> None:
-    worker = enlisted(store)
+    worker = enlisted(store, lease_s=1000)
     store.push([NewJob(name, "q", "t", b"") for name in ("a", "b", "c")])
     with admin.transaction(force_rollback=True):
         admin.execute("select 1 from holdfast.job where id = 'a' for update")
@@ -139,7 +139,7 @@ def test_a_job_that_another_had_locked_and_gave_up_is_not_forgotten(
 def test_a_step_that_fails_after_it_took_from_a_shelf_loses_nothing(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker = enlisted(store)
+    worker = enlisted(store, lease_s=1000)
     store.push([NewJob(name, "q", "t", b"") for name in ("a", "b")])
     whole = store._handout.take
     with monkeypatch.context() as patch:
@@ -153,7 +153,7 @@ def test_a_backlog_that_does_not_fit_on_a_shelf_is_handed_out_in_order(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shelf, "SIZE", 10)
-    worker = enlisted(store)
+    worker = enlisted(store, lease_s=1000)
     store.push([NewJob(f"{number:02}", "q", "t", b"", priority=-number) for number in range(50)])
     taken = [claim.id for claim in store.claim(worker, ["q"], 4)]
     pushed(store, "q", id="best", priority=1)
@@ -168,7 +168,7 @@ def test_two_machines_with_shelves_share_a_queue(store: PostgresStore) -> None:
     store.push(jobs(300, "q"))
 
     def drain(machine: PostgresStore) -> list[str]:
-        worker, mine = enlisted(machine), list[str]()
+        worker, mine = enlisted(machine, lease_s=1000), list[str]()
         while claims := machine.claim(worker, ["q"], 7):
             mine += [claim.id for claim in claims]
         return mine
@@ -180,7 +180,7 @@ def test_two_machines_with_shelves_share_a_queue(store: PostgresStore) -> None:
 
 
 def test_shelves_are_put_away_when_there_is_nothing_dead(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = enlisted(store)
+    worker = enlisted(store, lease_s=1000)
     pushed(store, "q", id="a")
     store.claim(worker, ["q"], 1)
     assert store._shelves._shelves
