@@ -142,7 +142,7 @@ def test_a_namespace_is_found_by_option_and_by_environment(store: Shop, monkeypa
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("jobs.db", "unix://, memory://, got: 'jobs.db'; e.g. sqlite:///jobs.db"),
+        ("jobs.db", "memory://, got: 'jobs.db'; e.g. sqlite:///jobs.db"),
         ("mysql://here", "got: 'mysql'; e.g. sqlite:///jobs.db"),
         ("memory://", "memory:// lives inside one process, and this is another; use sqlite:///jobs.db"),
         ("sqlite://jobs.db", "expected sqlite:///jobs.db (three slashes), got: 'sqlite://jobs.db'"),

@@ -399,7 +399,7 @@ def test_an_address_that_is_none_is_refused(workers: Workers, address: str) -> N
 def test_the_socket_of_a_killed_worker_is_taken_over(workers: Workers) -> None:
     path = str(workers.folder / "door")
     first = Door(workers.start("--health", f"unix:{path}"), path=path)
-    until(lambda: Path(path).exists() and first.ask("/ready")[0] == 200, "it is ready")
+    until(lambda: _answers(first), "it is ready")
     first.process.kill()
     first.process.wait()
     second = Door(workers.start("--health", f"unix:{path}"), path=path)
@@ -412,7 +412,7 @@ def test_the_socket_of_a_killed_worker_is_taken_over(workers: Workers) -> None:
 def test_the_socket_of_a_living_worker_is_left_alone(workers: Workers) -> None:
     path = str(workers.folder / "door")
     door = Door(workers.start("--health", f"unix:{path}"), path=path)
-    until(lambda: Path(path).exists() and door.ask("/ready")[0] == 200, "it is ready")
+    until(lambda: _answers(door), "it is ready")
     done = workers.burst("--health", f"unix:{path}")
     assert done.returncode == 1
     assert "Address already in use" in done.stderr

@@ -1,8 +1,10 @@
 """What `import holdfast` costs, and what it must not load."""
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 LISTING = "import sys, holdfast; print(*sorted(sys.modules))"
 
@@ -14,19 +16,22 @@ def test_importing_holdfast_loads_no_driver_no_event_loop_and_no_terminal_librar
     assert loaded.isdisjoint({"asyncio", "sqlite3", "click", "rich", "redis", "psycopg", "multiprocessing", "pytest"})
 
 
-def test_importing_holdfast_takes_less_than_80_milliseconds() -> None:
-    """The least of several is what it costs; the others tell how busy the machine was."""
-    best_ms = _import_ms()
+def test_importing_holdfast_takes_less_than_80_milliseconds(tmp_path: Path) -> None:
+    """As a user has it: compiled once. The least of several is what it costs; the others tell how busy the machine was."""
+    _import_ms(tmp_path)
+    best_ms = _import_ms(tmp_path)
     for _ in range(20):
         if best_ms < 80:
             break
-        best_ms = min(best_ms, _import_ms())
+        best_ms = min(best_ms, _import_ms(tmp_path))
     assert best_ms < 80
 
 
-def _import_ms() -> float:
+def _import_ms(compiled: Path) -> float:
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     shown = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", "import holdfast"],
+        env=plain | {"PYTHONPYCACHEPREFIX": str(compiled)},
         capture_output=True,
         text=True,
         check=True,
