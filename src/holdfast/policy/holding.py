@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from holdfast.model.queue import LaneRecord, Limits, QueueRecord, Standing
+from holdfast.model.queue import Breaker, LaneRecord, Limits, QueueRecord, Standing
 from holdfast.model.why import Reason
 from holdfast.policy.moments import shown_moment
 from holdfast.policy.rates import shown_rate
@@ -26,7 +26,7 @@ class _Place(msgspec.Struct, frozen=True):
 _SENTENCES: Final[dict[Standing, str]] = {
     "paused": "is paused",
     "stopped": "is stopped: its rate is 0",
-    "broken": "is broken: after {failures} failures in a row nothing starts until {when}",
+    "broken": "is broken: after {streak} nothing starts until {when}",
     "probing": "was broken and is being tried, {probes} at a time: how that ends decides",
     "full": "is full: {running} of {max_running} run",
     "limited": "is limited to {rate}: the next start is at {when}",
@@ -75,7 +75,7 @@ def _reason(place: _Place, standing: Standing, until_us: int | None) -> Reason:
     breaker = place.limits.breaker
     sentence = _SENTENCES[standing].format(
         when="" if until_us is None else shown_moment(until_us),
-        failures=breaker.failures if breaker else 0,
+        streak=_streak(breaker),
         probes=breaker.probes if breaker else 0,
         running=place.running,
         max_running=place.limits.max_running,
@@ -83,3 +83,9 @@ def _reason(place: _Place, standing: Standing, until_us: int | None) -> Reason:
     )
     remedy = _REMEDIES.get(standing, "").format(resume=place.resume, set_rate=place.set_rate)
     return Reason(f"{place.kind}_{standing}", f"{place.name} {sentence}", until_us, remedy or None)
+
+
+def _streak(breaker: Breaker | None) -> str:
+    if breaker is None or breaker.failures == 1:
+        return "a failure"
+    return f"{breaker.failures} failures in a row"
