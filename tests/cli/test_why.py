@@ -9,7 +9,8 @@ from holdfast.policy.moments import SECOND
 from holdfast.testing.contract.sample_jobs import failed, jobs, pushed, retry
 from tests.cli.conftest import PretendedWorker, Shop
 from tests.cli.shop import ESCAPES
-from tests.cli.test_terminal import is_harmless
+from tests.cli.terminal import on_terminal
+from tests.cli.test_terminal import STYLE, is_harmless
 from tests.process.processes import Workers, until
 from tests.process.tasks import told
 
@@ -141,3 +142,15 @@ def test_it_changes_nothing(store: Shop, pretended: PretendedWorker) -> None:
     before = (store.json("show", job_id), store.json("queue", "lanes", "mail"))
     kinds(store, job_id)
     assert (store.json("show", job_id), store.json("queue", "lanes", "mail")) == before
+
+
+def test_a_narrow_terminal_breaks_sentences_and_cuts_no_word(store: Shop, pretended: PretendedWorker) -> None:
+    job_id = pushed(pretended.store, "mail", lane="a", delay_us=3600 * SECOND)
+    store.run("queue", "pause", "mail")
+    _, seen = on_terminal("--url", store.url, "why", job_id, columns=60)
+    lines = STYLE.sub("", seen).splitlines()[2:]
+    assert all(len(line) <= 60 for line in lines)
+    told = " ".join(" ".join(lines).split())
+    for text in ("queue mail is paused", "holdfast queue resume mail", "queue paused", "in 59 min"):
+        assert text in told
+    assert "…" not in told

@@ -12,7 +12,7 @@ _RATE: Final = re.compile(r"(\d+)\s*/\s*(\d*)\s*([smhd])(?:ec(?:ond)?|in(?:ute)?
 _BREAKER: Final = re.compile(r"(\d+)\s*:\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*(?::\s*(\d+))?", re.IGNORECASE)
 _WEIGHT: Final = re.compile(r"(.*)=\s*(\d+)\s*", re.DOTALL)
 _MOST_PER_SECOND: Final = SECOND
-_MOST_WEIGHT: Final = 1000
+_MOST_WEIGHT: Final = 100
 _LONGEST_US: Final = 366 * 86_400 * SECOND
 
 
