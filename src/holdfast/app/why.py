@@ -45,7 +45,7 @@ def _lane(store: Store, job: JobRecord) -> LaneRecord | None:
 
 
 def _holder(store: Store, job: JobRecord) -> JobRecord | None:
-    """Find the job whose key this one waits for. Keys have no index for readers, so the search is bounded."""
+    """Find the job whose key this one waits for. Readers cannot ask by key, so this looks at a bounded number of jobs."""
     if job.state != "waiting" or job.key is None:
         return None
     for states in _HOLDING:

@@ -170,11 +170,14 @@ class TestWaiting:
         (reason,) = app.why(second).reasons
         assert (reason.kind, f"for job {first} of the same key" in reason.sentence) == ("waiting", True)
 
-    def test_or_that_is_to_be_tried_again(self, app: Holdfast, store: Store, worker: str) -> None:
+    def test_or_that_is_to_be_tried_again_however_many_came_since(
+        self, app: Holdfast, store: Store, worker: str
+    ) -> None:
         first = pushed(store, key="k")
         claim = claimed(store, worker)
         second = pushed(store, key="k", runs_after=True)
         store.settle([retry(claim, 60)])
+        store.push(jobs(1500))
         assert app.why(second).reasons[0].remedy == f"holdfast why {first}"
 
 
