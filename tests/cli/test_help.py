@@ -27,10 +27,12 @@ ALL = dict(commands())
 
 def test_the_commands_are_these() -> None:
     words = (
-        "worker,workers,top,enqueue,jobs,show,wait,result,cancel,retry,queues,queue,unpark,migrate,doctor,health,demo"
+        "worker,workers,top,enqueue,jobs,show,why,wait,result,cancel,retry,"
+        "queues,queue,unpark,migrate,doctor,health,demo"
     )
     assert list(holdfast.commands) == words.split(",")
-    assert {path[1] for path in ALL if len(path) == 2} == {"show", "pause", "resume", "purge", "drain"}
+    below = {"show", "lanes", "pause", "resume", "set", "unset", "purge", "drain"}
+    assert {path[1] for path in ALL if len(path) == 2} == below
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)

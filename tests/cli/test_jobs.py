@@ -5,9 +5,9 @@ import pytest
 from tests.cli.conftest import Shop
 
 KEYS = {
-    "id", "task", "queue", "state", "reason", "priority", "tags", "created", "due", "claimed", "finished", "expires",
-    "kept_until", "result_until", "generation", "deliveries", "failures", "crashes", "crash_budget", "worker", "progress",
-    "progress_note", "cancel_asked", "is_signed", "error", "traceback",
+    "id", "task", "queue", "state", "reason", "priority", "tags", "lane", "key", "version", "created", "due",
+    "claimed", "finished", "expires", "kept_until", "result_until", "generation", "deliveries", "failures", "crashes",
+    "crash_budget", "worker", "progress", "progress_note", "cancel_asked", "is_signed", "error", "traceback",
 }  # fmt: skip
 
 

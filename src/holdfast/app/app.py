@@ -32,6 +32,7 @@ from holdfast.wire.codec import Codec
 if TYPE_CHECKING:
     from holdfast.app.consumer import Consumer
     from holdfast.app.worker import InProcessWorker
+    from holdfast.model.why import Why
     from holdfast.run.bench import Bench
 
 P = ParamSpec("P")
@@ -178,6 +179,18 @@ class Holdfast:
     def job(self, job_id: str) -> Job[Any]:
         """Give the handle of a job back. Whether there is such a job is known when it is asked something."""
         return Job(self, check_job_id(job_id))
+
+    def why(self, job_id: str) -> "Why":
+        """Tell why a job does not run now, and from when on it may, if that is known. Raises JobNotFound."""
+        from holdfast.app.why import explain  # for people who look into a store
+
+        return explain(self.store, check_job_id(job_id))
+
+    async def awhy(self, job_id: str) -> "Why":
+        """As `why`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.why, job_id)
 
     # --- running ------------------------------------------------------------------------------------------
 

@@ -1,11 +1,15 @@
 """What `--json` prints: dictionaries with stable keys, moments in ISO 8601 UTC, no bytes."""
 
+from msgspec import UNSET
+
 from holdfast.cli.times import iso
 from holdfast.model.job import JobRecord
-from holdfast.model.queue import QueueRecord
+from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord, Rate
 from holdfast.model.run import Run
+from holdfast.model.why import Why
 from holdfast.model.worker import WorkerRecord
 from holdfast.policy.moments import SECOND
+from holdfast.policy.rates import shown_breaker, shown_rate
 
 Document = dict[str, object]
 
@@ -20,6 +24,9 @@ def job_document(job: JobRecord) -> Document:
         "reason": job.reason,
         "priority": job.priority,
         "tags": list(job.tags),
+        "lane": job.lane,
+        "key": job.key,
+        "version": job.version,
         **_moments(job),
         **_counters(job),
         "worker": job.worker,
@@ -80,6 +87,69 @@ def queue_document(queue: QueueRecord) -> Document:
         "counts": dict(sorted(queue.counts.items())),
         "oldest_ready": iso(queue.oldest_ready_us),
         "next_due": iso(queue.next_due_us),
+        "standing": queue.standing,
+        "until": iso(queue.until_us),
+        "policy": settings_document(queue.policy),
+        "overlay": overlay_document(queue),
+    }
+
+
+def settings_document(policy: QueuePolicy) -> Document:
+    """Tell a policy as `queue set` takes it."""
+    return {
+        "order": policy.order,
+        **_rate("", policy.limits.rate),
+        "max_running": policy.limits.max_running,
+        "breaker": shown_breaker(policy.limits.breaker),
+        **_rate("lane_", policy.lane_limits.rate),
+        "lane_max_running": policy.lane_limits.max_running,
+        "lane_breaker": shown_breaker(policy.lane_limits.breaker),
+        "weights": dict(sorted(policy.weights.items())),
+    }
+
+
+def overlay_document(queue: QueueRecord) -> Document:
+    """Tell what of a queue's settings was set by hand; what was lifted is null."""
+    names = [name for name in QueueOverlay.__struct_fields__ if getattr(queue.overlay, name) is not UNSET]
+    names += [name.replace("rate", "burst") for name in names if name.endswith("rate")]
+    return {name: value for name, value in settings_document(queue.policy).items() if name in names}
+
+
+def _rate(prefix: str, rate: Rate | None) -> Document:
+    return {f"{prefix}rate": shown_rate(rate), f"{prefix}burst": None if rate is None else rate.burst}
+
+
+def lane_document(lane: LaneRecord) -> Document:
+    """Tell all of a lane."""
+    return {
+        "name": lane.name,
+        "ready": lane.ready,
+        "running": lane.running,
+        "standing": lane.standing,
+        "until": iso(lane.until_us),
+    }
+
+
+def why_document(job: JobRecord, answer: Why) -> Document:
+    """Tell why a job does not run."""
+    return {
+        "id": job.id,
+        "task": job.task,
+        "queue": job.queue,
+        "lane": job.lane,
+        "key": job.key,
+        "state": answer.state,
+        "at": iso(answer.now_us),
+        "starts": iso(answer.starts_us),
+        "reasons": [
+            {
+                "kind": reason.kind,
+                "sentence": reason.sentence,
+                "until": iso(reason.until_us),
+                "remedy": reason.remedy,
+            }
+            for reason in answer.reasons
+        ],
     }
 
 

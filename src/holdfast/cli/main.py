@@ -22,6 +22,7 @@ from holdfast.cli.show import show
 from holdfast.cli.top import top
 from holdfast.cli.unpark import unpark
 from holdfast.cli.wait import wait
+from holdfast.cli.why import why
 from holdfast.cli.worker import worker
 from holdfast.cli.workers import workers
 
@@ -44,7 +45,7 @@ def holdfast() -> None:
 
 
 _COMMANDS = (
-    worker, workers, top, enqueue, jobs, show, wait, result, cancel, retry, queues, queue, unpark, migrate, doctor,
+    worker, workers, top, enqueue, jobs, show, why, wait, result, cancel, retry, queues, queue, unpark, migrate, doctor,
     health, demo,
 )  # fmt: skip
 for command in _COMMANDS:

@@ -1,15 +1,17 @@
-"""Which jobs a command is about: by id, or by what they have in common."""
+"""Which jobs or which queue a command is about: by id or name, or by what jobs have in common."""
 
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
 import click
 import msgspec
 
 from holdfast.cli.times import DURATION
-from holdfast.errors import JobNotFound
+from holdfast.errors import InvalidInput, JobNotFound
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
+from holdfast.model.queue import QueueRecord
 from holdfast.model.states import STATES, State
 from holdfast.policy.moments import duration_us
 from holdfast.run.evidence import visible
@@ -95,7 +97,21 @@ def get_job(store: Store, job_id: str) -> JobRecord:
     if alike:
         shown = ", ".join(job.id for job in alike[:3])
         raise JobNotFound(f"{job_id} fits {len(alike)} jobs: {shown}{' …' if len(alike) > 3 else ''}; give more of it")
-    raise JobNotFound(f"no job {job_id} is in this store: it was never enqueued here, or is past its retention")
+    raise JobNotFound(
+        f"no job {job_id} is in this store: it was never enqueued here, or is past its retention; one that was merged "
+        "goes by the id of the job of its key. `holdfast jobs` lists those that are there"
+    )
+
+
+def get_queue(store: Store, name: str) -> QueueRecord:
+    """Give a queue by its name, or say which one may have been meant."""
+    record = store.queues.get(name)
+    if record is not None:
+        return record
+    known = store.queues.names()
+    near = get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known) or 'none yet'}"
+    raise InvalidInput(f"there is no queue {name!r} in this store; {hint}")
 
 
 def _alike(store: Store, part: str) -> list[JobRecord]:

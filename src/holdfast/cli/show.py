@@ -9,12 +9,12 @@ from holdfast.cli.picking import get_job
 from holdfast.cli.progress import how_far
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
-from holdfast.cli.times import iso, relative, span
+from holdfast.cli.times import relative, span
 from holdfast.cli.trust import trust
 from holdfast.errors import HoldfastError
 from holdfast.model.job import JobRecord
 from holdfast.model.run import Run
-from holdfast.policy.moments import SECOND
+from holdfast.policy.moments import SECOND, shown_moment
 from holdfast.run.evidence import visible
 from holdfast.wire.keyring import KeyRing
 from holdfast.wire.seal import check_job
@@ -82,7 +82,7 @@ def _draw(job: JobRecord, facts: dict[str, str | None], runs: list[Run], now_us:
             sheet.add_row(name, cell(value))
     for name, field in _MOMENTS.items():
         if (moment := getattr(job, field)) is not None:
-            sheet.add_row(name, cell(f"{relative(moment, now_us)}  ({_short(moment)})"))
+            sheet.add_row(name, cell(f"{relative(moment, now_us)}  ({shown_moment(moment)})"))
     screen.print(sheet)
     if runs:
         screen.print()
@@ -102,6 +102,9 @@ def _facts(job: JobRecord, arguments: Arguments) -> dict[str, str | None]:
         "task": job.task,
         "arguments": str(arguments),
         "queue": job.queue,
+        "lane": job.lane,
+        "key": job.key,
+        "version": job.version,
         "priority": str(job.priority) if job.priority else None,
         "tags": ", ".join(job.tags),
         "progress": how_far(job),
@@ -122,7 +125,3 @@ def _runs(runs: list[Run], now_us: int) -> object:
         why = next(iter((run.error or run.reason or "").splitlines()), "")
         drawn.add_row(*map(cell, (run.number, run.outcome, took, relative(run.ended_us, now_us), run.worker, why)))
     return drawn
-
-
-def _short(moment_us: int) -> str:
-    return f"{(iso(moment_us) or '')[:23].replace('T', ' ')} UTC"

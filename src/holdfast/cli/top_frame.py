@@ -11,6 +11,7 @@ from holdfast.cli.progress import bar, note
 from holdfast.cli.rates import Rates
 from holdfast.cli.snapshot import Snapshot
 from holdfast.cli.staff import Worker
+from holdfast.cli.standings import standing_cell
 from holdfast.cli.times import iso, relative, span
 from holdfast.model.job import JobRecord
 from holdfast.model.queue import QueueRecord
@@ -106,10 +107,12 @@ def _speeds(rates: Rates) -> Iterator[str]:
 def _sections(picture: Picture) -> Iterator[_Section]:
     snapshot, rates = picture.snapshot, picture.rates
     counts = ("ready", "scheduled", "running", "failed", "succeeded/s", "failed/s")
+    is_held = any(queue.is_paused or queue.standing != "open" for queue in snapshot.queues)
+    rates_first = ("failed/s", "scheduled", "succeeded/s", "oldest ready", "failed", "running")
     yield _Section(
         [_queue_row(queue, rates, snapshot.now_us) for queue in snapshot.queues],
         right=counts,
-        spare=("is", "failed/s", "scheduled", "succeeded/s", "oldest ready", "failed", "running"),
+        spare=(*rates_first, "is") if is_held else ("is", *rates_first),
     )
     title = f"running {snapshot.count('running'):,}"
     yield _Section(
@@ -137,7 +140,7 @@ def _queue_row(queue: QueueRecord, rates: Rates, now_us: int) -> Row:
     oldest = None if queue.oldest_ready_us is None else span(max(0, now_us - queue.oldest_ready_us) / SECOND)
     return {
         "queue": cell(queue.name, "bold"),
-        "is": cell("paused", "bold yellow") if queue.is_paused else cell("open", "green"),
+        "is": standing_cell(queue, now_us),
         **{state: cell(f"{count:,}" if count else None) for state, count in counts.items()},
         "oldest ready": cell(oldest),
         "succeeded/s": cell(_rate(rates.succeeded.get(queue.name))),

@@ -36,4 +36,12 @@ def as_datetime(moment: int) -> datetime:
     return _EPOCH + timedelta(microseconds=moment)
 
 
+def shown_moment(moment: int) -> str:
+    """Write a stored moment for people: `2030-01-31 09:00:00.000 UTC`."""
+    try:
+        return f"{as_datetime(moment).isoformat(' ', 'milliseconds').removesuffix('+00:00')} UTC"
+    except OverflowError:  # nobody enqueued this: the row was tampered with, and is shown all the same
+        return f"{moment} µs"
+
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

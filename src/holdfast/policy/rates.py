@@ -9,7 +9,10 @@ from holdfast.policy.moments import SECOND, duration_us
 
 _UNITS: Final = {"s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND}
 _RATE: Final = re.compile(r"(\d+)\s*/\s*(\d*)\s*([smhd])(?:ec(?:ond)?|in(?:ute)?|our|ay)?s?", re.IGNORECASE)
+_BREAKER: Final = re.compile(r"(\d+)\s*:\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*(?::\s*(\d+))?", re.IGNORECASE)
+_WEIGHT: Final = re.compile(r"(.*)=\s*(\d+)\s*", re.DOTALL)
 _MOST_PER_SECOND: Final = SECOND
+_MOST_WEIGHT: Final = 100
 _LONGEST_US: Final = 366 * 86_400 * SECOND
 
 
@@ -42,7 +45,7 @@ def shown_rate(rate: Rate | None) -> str | None:
         number = round(length_us / rate.interval_us)
         if number >= 1 and -(-length_us // number) == rate.interval_us:
             return f"{number}/{unit}"
-    return f"1/{-(-rate.interval_us // SECOND)}s"
+    return _shown_over_seconds(rate.interval_us)
 
 
 def parse_breaker(failures: object, pause: object, probes: object = 1, what: str = "breaker") -> Breaker:
@@ -52,6 +55,39 @@ def parse_breaker(failures: object, pause: object, probes: object = 1, what: str
         duration_us(pause, f"the pause of {what}"),
         _whole(probes, f"the probes of {what}"),
     )
+
+
+def read_breaker(text: str, what: str = "breaker") -> Breaker:
+    """Read a breaker such as "10:5m:3": after 10 failures in a row pause for 5 minutes, then try 3 jobs (or 1)."""
+    found = _BREAKER.fullmatch(text.strip())
+    if found is None:
+        raise InvalidInput(
+            f"expected {what} to be failures, pause and probes, such as '10:5m:3' or '10:5m', got: {text!r}"
+        )
+    pause_s = float(found[2]) * _UNITS[found[3].lower() or "s"] / SECOND
+    return parse_breaker(int(found[1]), pause_s, int(found[4] or 1), what)
+
+
+def shown_breaker(breaker: Breaker | None) -> str | None:
+    """Write a breaker as `read_breaker` reads it."""
+    return None if breaker is None else f"{breaker.failures}:{_shown_time(breaker.pause_us)}:{breaker.probes}"
+
+
+def read_weight(text: str) -> tuple[str, int]:
+    """Read the share of a lane, such as "gold=4"."""
+    found = _WEIGHT.fullmatch(text)
+    if found is None:
+        raise InvalidInput(f"expected a weight to be a lane and a number, such as 'gold=4', got: {text!r}")
+    return found[1], check_weight(int(found[2]), found[1])
+
+
+def check_weight(value: object, lane: str) -> int:
+    """Give the share of a lane, if it is one: so many jobs for each one of a lane without a weight."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_WEIGHT:
+        raise InvalidInput(
+            f"expected the weight of lane {lane!r} to be an integer from 1 to {_MOST_WEIGHT}, got: {value!r}"
+        )
+    return value
 
 
 def _interval_us(number: int, period_us: int, value: object, what: str) -> int:
@@ -71,3 +107,19 @@ def _whole(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
         raise InvalidInput(f"expected {what} to be an integer from 1 to 1000000, got: {value!r}")
     return value
+
+
+def _shown_over_seconds(interval_us: int) -> str:
+    """Write a rate as so many in so many seconds; the one that is nearest, and not faster, if there is none."""
+    for number in range(1, 1001):
+        seconds = number * interval_us // SECOND
+        if seconds and -(-seconds * SECOND // number) == interval_us:
+            return f"{number}/{seconds}s"
+    return f"1/{-(-interval_us // SECOND)}s"
+
+
+def _shown_time(time_us: int) -> str:
+    for unit in reversed(_UNITS):
+        if time_us and time_us % _UNITS[unit] == 0:
+            return f"{time_us // _UNITS[unit]}{unit}"
+    return f"{time_us / SECOND:.6f}".rstrip("0").rstrip(".") + "s"

@@ -1,14 +1,15 @@
 """The page on which Prometheus reads what a worker has counted and what its store holds (text format 0.0.4)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, get_args
 
-from holdfast.model.queue import QueueRecord
+from holdfast.model.queue import QueueRecord, Standing
 from holdfast.model.states import STATES
 from holdfast.policy.moments import SECOND
 from holdfast.worker.depths import Reading
 from holdfast.worker.tally import BOUNDS_S, Series, Times
 
+_HELD: Final = tuple(standing for standing in get_args(Standing) if standing not in ("open", "paused"))
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 Labels = Mapping[str, str]
@@ -51,6 +52,11 @@ class Page:
         self.add(
             "holdfast_queue_paused", "gauge", "Whether a queue is paused.",
             (({"queue": queue.name}, int(queue.is_paused)) for queue in reading.queues),
+        )  # fmt: skip
+        self.add(
+            "holdfast_queue_held", "gauge", "Whether its limits or its breaker hold a queue back, by how it stands.",
+            (({"queue": queue.name, "standing": standing}, int(queue.standing == standing))
+             for queue in reading.queues for standing in _HELD),
         )  # fmt: skip
 
     @property

@@ -117,6 +117,15 @@ class TestPage:
         assert 'holdfast_queue_jobs{queue="mail",state="failed"} 0\n' in page.text
         assert 'holdfast_queue_oldest_ready_seconds{queue="mail"} 2.5\n' in page.text
 
+    def test_a_queue_that_is_held_back_is_told_by_how_it_stands(self) -> None:
+        page = Page()
+        queue = QueueRecord("mail", QueuePolicy(), False, {}, standing="broken", until_us=5)
+        page.add_queues(Reading(True, (queue,), 0))
+        held = [line for line in page.text.splitlines() if line.startswith("holdfast_queue_held")]
+        assert 'holdfast_queue_held{queue="mail",standing="broken"} 1' in held
+        assert len(held) == 6
+        assert sum(line.endswith(" 1") for line in held) == 1
+
 
 class Shelf:
     """A store with one queue, as far as `Depths` looks; it can hang, or be away."""
