@@ -7,12 +7,15 @@ it out, settles it, and gives the children new claims. Neither waits for the oth
 claim's kind is known only when it is here. So the reach starts at one and grows by a tenth of what has found a slot; a
 claim that finds none is handed back at once, and its queue rests here until such a slot is free. So a long sync task does
 not hold up a queue of async ones, nothing is hoarded that another worker could run, and little is claimed in vain.
+
+**Ahead.** Of that, only as many as there are idle slots are taken from queues with limits: there a claim is a start, and one
+that waited in a child would be counted as running while it is not. The rest is claimed ahead, from queues without limits.
 """
 
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +27,13 @@ from holdfast.worker.messages import Answer, Ask, Slot
 
 _SHOWN: Final = 100
 """How many running jobs of one child a report names."""
+
+
+class Room(NamedTuple):
+    """How many claims to take: so many to start at once, and so many more to have at hand."""
+
+    now: int
+    ahead: int
 
 
 class Inbox(msgspec.Struct):
@@ -50,13 +60,16 @@ class Crew:
 
     # --- claims -------------------------------------------------------------------------------------------
 
-    def room(self) -> int:
-        """Tell how many claims to take now."""
+    def room(self) -> Room:
+        """Tell how many claims to take."""
         with self.lock:
             ready = [hand for hand in self.hands if hand.is_ready]
             kinds: set[Slot] = set().union(*(hand.slots() for hand in ready))
             room = sum(min(sum(hand.room(kind) for kind in kinds), hand.left()) for hand in ready)
-            return room if len(kinds) == 1 else min(room, 1 + self._fitted // 10)
+            idle = sum(min(sum(hand.idle(kind) for kind in kinds), hand.left()) for hand in ready)
+            reach = room if len(kinds) == 1 else min(room, 1 + self._fitted // 10)
+            now = min(idle, reach)
+            return Room(now, reach - now)
 
     def not_resting(self, queues: Iterable[str]) -> list[str]:
         """Leave out the queues whose next job needs a slot that is not free."""
