@@ -61,7 +61,9 @@ def overlay_without(overlay: QueueOverlay, names: Iterable[str]) -> QueueOverlay
     return msgspec.structs.replace(overlay, **dict.fromkeys(names or _FIELDS, UNSET))
 
 
-_FIELDS: Final = QueueOverlay.__struct_fields__
+_FIELDS: Final = (
+    "order", "rate", "max_running", "breaker", "lane_rate", "lane_max_running", "lane_breaker", "weights",
+)  # fmt: skip
 _KNOWN: Final = (*_FIELDS, "burst", "lane_burst")
 
 

@@ -92,13 +92,16 @@ class _Shares:
     def charge(self, claims: Sequence[Claim], *, is_short: bool) -> None:
         """Move the queues on that were served, and bring along those that could have been and had nothing."""
         come = self._come
-        had_nothing_left = max((come[claim.queue] for claim in claims), default=0.0)
-        if is_short:
-            had_nothing_left = max(come.values())
-        for name in come:
-            come[name] = max(come[name], had_nothing_left)
+        served_last = max((come[claim.queue] for claim in claims), default=0.0)
+        self._bring_along(served_last)
         for claim in claims:
             come[claim.queue] += 1 / self._weights[claim.queue]
+        if is_short:
+            self._bring_along(max(come.values()))
         if (least := min(come.values())) > 1e6:  # long before the numbers get too large to tell apart
             for name in come:
                 come[name] -= least
+
+    def _bring_along(self, to: float) -> None:
+        for name, far in self._come.items():
+            self._come[name] = max(far, to)
