@@ -1,6 +1,7 @@
 """What only the SQLite store has to get right when it opens: places, files and schemas that it must refuse."""
 
 import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -11,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import InvalidInput, InvalidName, SchemaTooNew, StoreClosed, StoreUnavailable, StoreUnsafe
+from holdfast.model.queue import LaneRecord, QueuePolicy
+from holdfast.model.worker import WorkerRecord
 from holdfast.store.sqlite.location import check_filesystem, filesystem_of
+from holdfast.store.sqlite.schema import migrations
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.contract.sample_jobs import job
 
@@ -61,8 +65,39 @@ def test_a_schema_of_a_newer_version_is_refused_with_both_numbers(tmp_path: Path
     with sqlite3.connect(path) as connection:
         connection.execute("update holdfast_meta set schema = 99")
     connection.close()
-    with pytest.raises(SchemaTooNew, match=r"has schema 99, and this version of Holdfast reads up to 1; upgrade"):
+    with pytest.raises(SchemaTooNew, match=r"has schema 99, and this version of Holdfast reads up to 2; upgrade"):
         SqliteStore.open(path)
+
+
+def test_a_file_of_the_former_version_is_brought_up_to_date_with_its_jobs(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    _of_version(path, 1)
+    with sqlite3.connect(path) as connection:
+        connection.execute("insert into holdfast_queue (name, is_lifo) values ('stack', 1), ('plain', 0)")
+        for number, queue in enumerate(("stack", "stack", "plain", "plain")):
+            connection.execute(
+                "insert into holdfast_job (id, queue, task, state, priority, due_us, created_us, crash_budget, "
+                "keep_done_s, keep_dead_s, result_ttl_s, envelope) values (?, ?, 't', 'ready', 0, ?, 0, 3, 9, 9, 9, x'00')",
+                (f"j{number}", queue, number),
+            )
+    connection.close()
+    store = SqliteStore.open(path)
+    store.enlist(WorkerRecord("w", "here", 1, ("t",)))
+    assert [store.queues.get(name).policy.order for name in ("stack", "plain")] == ["lifo", "fifo"]  # type: ignore[union-attr]
+    assert not store.queues.set_policy("stack", QueuePolicy("lifo")), "it is what it was"
+    assert [claim.id for claim in store.claim("w", ["stack", "plain"], 10)] == ["j1", "j0", "j2", "j3"]
+    store.push([job("plain", id="laned", lane="a")])
+    store.leave("w")
+    assert store.queues.lanes("plain") == [LaneRecord("", 2, 0, "open"), LaneRecord("a", 1, 0, "open")]
+
+
+def _of_version(path: Path, version: int) -> None:
+    """Make a file as that version of the schema left it."""
+    with sqlite3.connect(path) as connection:
+        connection.executescript(re.sub(r"\bns_", "holdfast_", "".join(migrations()[:version])))
+        connection.execute("create table holdfast_meta (schema integer not null) strict")
+        connection.execute("insert into holdfast_meta (schema) values (?)", (version,))
+    connection.close()
 
 
 def test_many_processes_that_open_a_new_file_at_once_make_one_schema(tmp_path: Path) -> None:

@@ -141,13 +141,16 @@ def serve(lane: Flow, queue: Flow, weight: int) -> None:
 
 def is_forgettable(lane: Flow, queue: Flow, now_us: int) -> bool:
     """Tell whether a lane that holds no jobs would be the same if it were made anew."""
-    return (
-        lane.turn <= queue.turn
-        and lane.tat_us <= now_us
-        and lane.slow_until_us <= now_us
-        and not lane.is_paused
-        and (_is_forgiven(lane, now_us) or (lane.circuit == "closed" and lane.misses == 0))
-    )
+    rests_us = rests_from_us(lane)
+    return lane.turn <= queue.turn and rests_us is not None and rests_us <= now_us
+
+
+def rests_from_us(flow: Flow) -> int | None:
+    """Tell from when on a flow has nothing to remember but its turn, if nothing happens to it. None: from never on."""
+    if flow.is_paused:
+        return None
+    is_clean = flow.circuit == "closed" and flow.misses == 0
+    return max(flow.tat_us, flow.slow_until_us, 0 if is_clean else flow.until_us + GRUDGE_US)
 
 
 def result_of(outcome: Outcome) -> Result:

@@ -1,81 +1,110 @@
 """Handing out jobs inside a write transaction: expire, promote, bring back, claim; queue by queue."""
 
+import json
 import os
 import sqlite3
 from collections.abc import Sequence
 
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import UNKNOWN_TASK
+from holdfast.store.flowing.handout import Handout
+from holdfast.store.flowing.ledger import NAMELESS
+from holdfast.store.flowing.round import Round
 from holdfast.store.protocol import PROMOTE_LIMIT
+from holdfast.store.sqlite.ledger import SqliteLedger
 from holdfast.store.sqlite.schema import Statements
 
 
-def claim(
-    connection: sqlite3.Connection,
-    statements: Statements,
-    worker: str,
-    queues: Sequence[str],
-    limit: int,
-    now_us: int,
-) -> list[Claim]:
-    """Hand out up to `limit` jobs, serving the queues in the order given."""
-    claims: list[Claim] = []
-    nonce = os.urandom(8).hex()
-    for queue in queues:
-        left = limit - len(claims)
-        if left <= 0:
-            break
-        look = connection.execute(statements["look"], {"queue": queue, "now": now_us}).fetchone()
-        if look is None or look[1]:
-            continue
-        values = {"queue": queue, "now": now_us, "limit": PROMOTE_LIMIT, "worker": worker, "nonce": nonce}
-        _make_ready(connection, statements, look, values, left)
-        values["limit"] = left
-        claims += _take(connection, statements, values, is_lifo=bool(look[0]))
-    return claims
+class Claiming:
+    """One claim of one worker."""
 
+    def __init__(self, connection: sqlite3.Connection, statements: Statements, worker: str, now_us: int) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._worker = worker
+        self._now_us = now_us
+        self._nonce = os.urandom(8).hex()
 
-def _make_ready(
-    connection: sqlite3.Connection,
-    statements: Statements,
-    look: tuple[int, ...],
-    values: dict[str, object],
-    wanted: int,
-) -> None:
-    _, _, has_expired, has_due, has_parked = look
-    if has_expired:
-        connection.execute(statements["expire"], values)
-    if has_due:
-        connection.execute(statements["promote"], values)
-    if has_parked:
-        connection.execute(statements["unpark_known"], {**values, "reason": UNKNOWN_TASK, "limit": wanted})
+    def claim(self, queues: Sequence[str], limit: int, ahead: int) -> list[Claim]:
+        """Hand out up to `limit` jobs, and `ahead` more where nothing limits them, serving the queues in the order given."""
+        claims: list[Claim] = []
+        for queue in queues:
+            left = limit - len(claims)
+            if left + ahead <= 0:
+                break
+            values = {"queue": queue, "now": self._now_us}
+            look = self._connection.execute(self._statements["look"], values).fetchone()
+            if look is None or look[1]:
+                continue
+            claims += self._serve(queue, look, left, ahead) if look[5] else self._take(queue, look, left + ahead)
+        return claims
 
+    # --- queues that do not flow ------------------------------------------------------------------------
 
-def _take(
-    connection: sqlite3.Connection, statements: Statements, values: dict[str, object], *, is_lifo: bool
-) -> list[Claim]:
-    if is_lifo:
-        return _take_last(connection, statements, values)
-    rows = connection.execute(statements["claim_fifo"], values).fetchall()
-    # RETURNING promises no order.
-    rows.sort(key=lambda row: (-row[0], row[1], row[2]))
-    return [Claim(*row[3:]) for row in rows]
+    def _take(self, queue: str, look: tuple[int, ...], limit: int) -> list[Claim]:
+        values = self._values(queue)
+        self._make_ready(look, values, limit)
+        values["limit"] = limit
+        if look[0]:
+            return self._take_last(values, limit)
+        rows = self._connection.execute(self._statements["claim_fifo"], values).fetchall()
+        # RETURNING promises no order.
+        rows.sort(key=lambda row: (-row[0], row[1], row[2]))
+        return [Claim(*row[3:]) for row in rows]
 
+    def _take_last(self, values: dict[str, object], limit: int) -> list[Claim]:
+        claims: list[Claim] = []
+        best = self._statements.of(
+            "select max(priority) from ns_job where queue = :queue and lane is null and state = 'ready'"
+            " and (expires_us is null or expires_us > :now)"
+        )
+        while len(claims) < limit:
+            values["priority"] = self._connection.execute(best, values).fetchone()[0]
+            if values["priority"] is None:
+                break
+            values["limit"] = limit - len(claims)
+            rows = self._connection.execute(self._statements["claim_lifo"], values).fetchall()
+            rows.sort(key=lambda row: (row[1], row[2]), reverse=True)
+            claims += [Claim(*row[3:]) for row in rows]
+        return claims
 
-def _take_last(connection: sqlite3.Connection, statements: Statements, values: dict[str, object]) -> list[Claim]:
-    claims: list[Claim] = []
-    wanted = values["limit"]
-    assert isinstance(wanted, int)
-    best = statements.of(
-        "select max(priority) from ns_job where queue = :queue and state = 'ready'"
-        " and (expires_us is null or expires_us > :now)"
-    )
-    while len(claims) < wanted:
-        values["priority"] = connection.execute(best, values).fetchone()[0]
-        if values["priority"] is None:
-            break
-        values["limit"] = wanted - len(claims)
-        rows = connection.execute(statements["claim_lifo"], values).fetchall()
-        rows.sort(key=lambda row: (row[1], row[2]), reverse=True)
-        claims += [Claim(*row[3:]) for row in rows]
-    return claims
+    # --- queues that flow -------------------------------------------------------------------------------
+
+    def _serve(self, queue: str, look: tuple[int, ...], left: int, ahead: int) -> list[Claim]:
+        round_ = Round(SqliteLedger(self._connection, self._statements, queue, self._now_us), self._now_us)
+        limit = left if round_.policy.is_limited else left + ahead
+        if limit <= 0:
+            return []
+        round_.read_news(self._make_ready(look, self._values(queue), limit, returning=" returning lane"))
+        seqs = Handout(round_).take(limit)
+        round_.save()
+        return self._hand_over(seqs)
+
+    def _hand_over(self, seqs: list[int]) -> list[Claim]:
+        if not seqs:
+            return []
+        values = {"seqs": json.dumps(seqs), "worker": self._worker, "nonce": self._nonce, "now": self._now_us}
+        rows = {row[0]: row for row in self._connection.execute(self._statements["take"], values)}
+        return [Claim(*rows[seq][1:]) for seq in seqs]
+
+    # --- both -------------------------------------------------------------------------------------------
+
+    def _make_ready(
+        self, look: tuple[int, ...], values: dict[str, object], wanted: int, returning: str = ""
+    ) -> list[str]:
+        """End what has expired, wake what is due, bring back what was parked. Give the lanes, if they are returned."""
+        _, _, has_expired, has_due, has_parked, _ = look
+        woken: list[tuple[str | None]] = []
+        if has_expired:
+            self._connection.execute(self._statements["expire"], values)
+        if has_due:
+            woken += self._connection.execute(self._statements["promote"] + returning, values).fetchall()
+        if has_parked:
+            known = {**values, "reason": UNKNOWN_TASK, "limit": wanted}
+            woken += self._connection.execute(self._statements["unpark_known"] + returning, known).fetchall()
+        return [lane or NAMELESS for (lane,) in woken]
+
+    def _values(self, queue: str) -> dict[str, object]:
+        return {
+            "queue": queue, "now": self._now_us, "limit": PROMOTE_LIMIT, "worker": self._worker, "nonce": self._nonce,
+        }  # fmt: skip

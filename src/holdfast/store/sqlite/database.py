@@ -105,6 +105,16 @@ class Database:
         with self._read_lock, _wrapped(self.path):
             yield (self._open or self._ready()).reader
 
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Read without holding up anyone. All statements see the same committed moment."""
+        with self.read() as connection:
+            connection.execute("begin")
+            try:
+                yield connection
+            finally:
+                connection.execute("commit")
+
     @property
     def is_closed(self) -> bool:
         return self._closed

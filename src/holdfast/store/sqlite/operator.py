@@ -1,5 +1,7 @@
 """What people do to jobs, in SQLite."""
 
+import json
+import sqlite3
 from collections.abc import Callable, Iterable
 
 from holdfast.store.protocol import Clock
@@ -48,6 +50,7 @@ class SqliteOperator:
             now = self._now() if now_us is None else now_us
             for job_id in dict.fromkeys(ids):
                 retried += [row[0] for row in connection.execute(self._db.statements["again"], (now, job_id))]
+            self._tell_claims(connection, retried, now)
         self._bells.ring("work")
         return retried
 
@@ -63,6 +66,7 @@ class SqliteOperator:
                     (seal, job_id),
                 )
                 unparked += [row[0] for row in rows]
+            self._tell_claims(connection, unparked, self._now() if now_us is None else now_us)
         self._bells.ring("work")
         return unparked
 
@@ -84,6 +88,10 @@ class SqliteOperator:
             asked = self._roster.dismiss(connection, workers, self._lease_now(now_us))
         self._bells.ring("work", WAKE)  # they should beat now, and so learn of it
         return asked
+
+    def _tell_claims(self, connection: sqlite3.Connection, ids: list[str], now_us: int) -> None:
+        if ids:
+            connection.execute(self._db.statements["stir_jobs"], {"ids": json.dumps(ids), "now": now_us})
 
     def _sql(self, text: str) -> str:
         return self._db.statements.of(text)

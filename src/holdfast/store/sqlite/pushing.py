@@ -5,34 +5,62 @@ import sqlite3
 from collections.abc import Sequence
 
 from holdfast.model.job import NewJob, Pushed, decided
+from holdfast.store.flowing.news import of_arrivals
+from holdfast.store.sqlite.ledger import begin_to_flow, leave_news
 from holdfast.store.sqlite.schema import Statements
 
 
 def push(connection: sqlite3.Connection, statements: Statements, jobs: Sequence[NewJob], now_us: int) -> list[Pushed]:
     """Store the jobs, and tell what became of each, in the order given. The write lock must be held already."""
     before = connection.total_changes
-    last = connection.execute(statements.of("select max(seq) from ns_job")).fetchone()[0] or 0
+    queues = json.dumps(list({job.queue for job in jobs}))
+    last, flowing = connection.execute(statements["before_push"], {"queues": queues}).fetchone()
     connection.executemany(statements["push"], [_values(job, now_us) for job in jobs])
     if connection.total_changes - before == len(jobs):
         pushed = [Pushed(job.id, "created") for job in jobs]
     else:
         # The write lock is ours, so the rows above `last` are exactly those of this batch.
-        fresh = connection.execute(statements.of("select id from ns_job where seq > ?"), (last,))
+        fresh = connection.execute(statements.of("select id from ns_job where seq > ?"), (last or 0,))
         pushed = decided(jobs, {row[0] for row in fresh})
-    tagged = [job for job, answer in zip(jobs, pushed, strict=True) if job.tags and answer.decision == "created"]
-    tags = [(tag, job.id) for job in tagged for tag in job.tags]
+    created = [job for job, answer in zip(jobs, pushed, strict=True) if answer.decision == "created"]
+    _tag(connection, statements, created)
+    if flowing != "[]" or any(job.lane for job in created):
+        _tell_claims(connection, statements, created, set(json.loads(flowing)), now_us)
+    return pushed
+
+
+def _tag(connection: sqlite3.Connection, statements: Statements, created: Sequence[NewJob]) -> None:
+    tags = [(tag, job.id) for job in created for tag in job.tags]
     if tags:
         connection.executemany(
             statements.of("insert or ignore into ns_tag (tag, job) select ?, seq from ns_job where id = ?"),
             tags,
         )
-    return pushed
+
+
+def _tell_claims(
+    connection: sqlite3.Connection,
+    statements: Statements,
+    created: Sequence[NewJob],
+    flowing: set[str],
+    now_us: int,
+) -> None:
+    """Leave news of the jobs in queues that flow. A queue begins to with its first job that has a lane."""
+    laned = {job.queue for job in created if job.lane}
+    begin_to_flow(connection, statements, sorted(laned - flowing), now_us)
+    told = flowing | laned
+    arrivals = [(job.queue, job.lane) for job in created if job.queue in told and _due_us(job, now_us) <= now_us]
+    leave_news(connection, statements, of_arrivals(arrivals, now_us))
+
+
+def _due_us(job: NewJob, now_us: int) -> int:
+    return max(now_us, now_us + job.delay_us if job.at_us is None else job.at_us)
 
 
 def _values(job: NewJob, now_us: int) -> tuple[object, ...]:
-    due_us = max(now_us, now_us + job.delay_us if job.at_us is None else job.at_us)
+    due_us = _due_us(job, now_us)
     return (
         job.id, job.queue, job.task, "scheduled" if due_us > now_us else "ready", job.priority, due_us, now_us,
         job.expires_us, job.crash_budget, job.keep_done_s, job.keep_dead_s, job.result_ttl_s,
-        json.dumps(job.tags) if job.tags else None, job.seal, job.envelope,
+        json.dumps(job.tags) if job.tags else None, job.seal, job.envelope, job.lane or None,
     )  # fmt: skip

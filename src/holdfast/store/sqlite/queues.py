@@ -1,10 +1,17 @@
 """Queues and their policies, in SQLite."""
 
-from holdfast.model.queue import QueuePolicy, QueueRecord
+import sqlite3
+
+from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.policy.overlay import unpacked
+from holdfast.store.flowing import acts
+from holdfast.store.flowing.ledger import Book, News
+from holdfast.store.flowing.sight import lane_records, queue_standing
 from holdfast.store.protocol import Clock
 from holdfast.store.sqlite.database import Database
 from holdfast.store.sqlite.deleting import delete
 from holdfast.store.sqlite.doorbell import Doorbell
+from holdfast.store.sqlite.ledger import SqliteLedger, read_book
 
 
 class SqliteQueues:
@@ -20,41 +27,75 @@ class SqliteQueues:
             return [row[0] for row in connection.execute(self._sql("select name from ns_queue order by name"))]
 
     def set_policy(self, name: str, policy: QueuePolicy) -> bool:
-        is_lifo = int(policy.order == "lifo")
         with self._db.read() as connection:
-            row = connection.execute(self._sql("select is_lifo from ns_queue where name = ?"), (name,)).fetchone()
-        if row is not None and row[0] == is_lifo:
+            known = self._book(connection, name)
+        if known and unpacked(known.declared, None)[0] == policy:
             return False
         with self._db.write() as connection:
-            connection.execute(
-                self._sql(
-                    "insert into ns_queue (name, is_lifo) values (?, ?) "
-                    "on conflict (name) do update set is_lifo = excluded.is_lifo"
-                ),
-                (name, is_lifo),
-            )
+            acts.set_policy(self._ledger(connection, name), policy, self._now())
+        self._bells.ring("work")
+        return True
+
+    def set_overlay(self, name: str, overlay: QueueOverlay) -> bool:
+        with self._db.write() as connection:
+            ledger = self._ledger(connection, name)
+            if unpacked(None, ledger.load().overlay)[1] == overlay:
+                return False
+            acts.set_overlay(ledger, overlay, self._now())
+        self._bells.ring("work")
         return True
 
     def get(self, name: str, now_us: int | None = None) -> QueueRecord | None:
         now = self._now() if now_us is None else now_us
-        with self._db.read() as connection:
-            row = connection.execute(
-                self._sql("select is_lifo, is_paused from ns_queue where name = ?"), (name,)
-            ).fetchone()
-            if row is None:
+        with self._db.snapshot() as connection:
+            book = self._book(connection, name)
+            if book is None:
                 return None
-            counts = dict(connection.execute(self._db.statements["count_queue"], {"queue": name, "now": now}))
-            moments = connection.execute(self._db.statements["moments"], {"queue": name, "now": now}).fetchone()
-        shown = {state: count for state, count in counts.items() if count}
-        return QueueRecord(name, QueuePolicy("lifo" if row[0] else "fifo"), bool(row[1]), shown, *moments)
+            values = {"queue": name, "now": now}
+            counts = dict(connection.execute(self._db.statements["count_queue"], values))
+            oldest_us, next_us, is_paused = connection.execute(self._db.statements["moments"], values).fetchone()
+            news = self._endings(connection, name)
+        policy, overlay = unpacked(book.declared, book.overlay)
+        standing, until_us = queue_standing(book, news, counts["running"], now)
+        return QueueRecord(
+            name=name,
+            policy=policy,
+            is_paused=bool(is_paused),
+            counts={state: count for state, count in counts.items() if count},
+            oldest_ready_us=oldest_us,
+            next_due_us=next_us,
+            standing=standing,
+            until_us=until_us,
+            overlay=overlay,
+        )
 
-    def pause(self, name: str) -> bool:
-        return self._set_paused(name, 1)
+    def pause(self, name: str, lane: str | None = None) -> bool:
+        with self._db.write() as connection:
+            ledger = self._ledger(connection, name)  # a queue may be paused before its first job
+            if lane is not None:
+                return acts.pause_lane(ledger, lane, self._now())
+            return self._set_paused(connection, name, 1)
 
-    def resume(self, name: str) -> bool:
-        changed = self._set_paused(name, 0)
+    def resume(self, name: str, lane: str | None = None) -> bool:
+        with self._db.write() as connection:
+            book = self._book(connection, name)
+            if book is None:
+                return False
+            has_changed = self._release(connection, name, lane) if book.is_flowing else False
+            has_changed |= lane is None and self._set_paused(connection, name, 0)
         self._bells.ring("work")
-        return changed
+        return has_changed
+
+    def lanes(self, name: str, now_us: int | None = None) -> list[LaneRecord]:
+        now = self._now() if now_us is None else now_us
+        with self._db.snapshot() as connection:
+            book = self._book(connection, name)
+            if book is None:
+                return []
+            kept = connection.execute(self._sql("select lane, flow from ns_lane where queue = ?"), (name,)).fetchall()
+            counts = connection.execute(self._db.statements["count_lanes"], {"queue": name}).fetchall()
+            news = self._endings(connection, name)
+        return lane_records(book, news, kept, counts, now)
 
     def purge(self, name: str, now_us: int | None = None) -> int:
         with self._db.write() as connection:
@@ -69,15 +110,29 @@ class SqliteQueues:
         self._bells.ring("done")
         return purged
 
-    def _set_paused(self, name: str, value: int) -> bool:
-        with self._db.write() as connection:
-            if value:  # a queue may be paused before its first job
-                connection.execute(self._sql("insert or ignore into ns_queue (name) values (?)"), (name,))
-            changed = connection.execute(
-                self._sql("update ns_queue set is_paused = ? where name = ? and is_paused <> ?"),
-                (value, name, value),
-            )
-            return changed.rowcount > 0
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _ledger(self, connection: sqlite3.Connection, name: str) -> SqliteLedger:
+        """Give the ledger of a queue, which is made if need be."""
+        connection.execute(self._sql("insert or ignore into ns_queue (name) values (?)"), (name,))
+        return SqliteLedger(connection, self._db.statements, name, self._now())
+
+    def _book(self, connection: sqlite3.Connection, name: str) -> Book | None:
+        return read_book(connection, self._db.statements, name)
+
+    def _endings(self, connection: sqlite3.Connection, name: str) -> list[News]:
+        found = connection.execute(self._db.statements["read_endings"], {"queue": name})
+        return [News(*row) for row in found]
+
+    def _release(self, connection: sqlite3.Connection, name: str, lane: str | None) -> bool:
+        ledger = SqliteLedger(connection, self._db.statements, name, self._now())
+        if lane is None:
+            return acts.release_queue(ledger, self._now())
+        return acts.release_lane(ledger, lane, self._now())
+
+    def _set_paused(self, connection: sqlite3.Connection, name: str, value: int) -> bool:
+        sql = self._sql("update ns_queue set is_paused = ? where name = ? and is_paused <> ?")
+        return connection.execute(sql, (value, name, value)).rowcount > 0
 
     def _sql(self, text: str) -> str:
         return self._db.statements.of(text)

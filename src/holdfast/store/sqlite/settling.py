@@ -9,6 +9,8 @@ from holdfast.model.states import FINAL, is_move
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.policy.landing import KEEP_RUNS, land, story, why_refused
 from holdfast.policy.moments import SECOND
+from holdfast.store.flowing.news import Line, merged, of_verdict
+from holdfast.store.sqlite.ledger import begin_to_flow, leave_news
 from holdfast.store.sqlite.schema import Statements
 
 
@@ -18,10 +20,14 @@ class Settled:
     def __init__(self) -> None:
         self.lost: list[Lost] = []
         self.has_ended = False
-        self.has_returned = False
+        self.has_made_room = False
+        """Whether something may be claimable now that was not."""
         self.landings: list[tuple[Any, ...]] = []
         self.runs: list[tuple[Any, ...]] = []
         self.old_runs: list[tuple[int, int, int]] = []
+        self.news: list[Line] = []
+        self.new_flows: set[str] = set()
+        """Queues that flow from now on."""
 
 
 def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Sequence[Verdict], now_us: int) -> Settled:
@@ -42,6 +48,9 @@ def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Seq
     connection.executemany(statements["record_run"], settled.runs)
     if settled.old_runs:
         connection.executemany(statements["forget_runs"], settled.old_runs)
+    if settled.news:
+        begin_to_flow(connection, statements, settled.new_flows, now_us)
+        leave_news(connection, statements, merged(settled.news))
     return settled
 
 
@@ -71,5 +80,15 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
         ))  # fmt: skip
         if number > KEEP_RUNS:
             settled.old_runs.append((seq, seq, KEEP_RUNS))
+    _tell_claims(settled, verdict, row, now_us)
     settled.has_ended |= ended
-    settled.has_returned |= not ended
+    settled.has_made_room |= not ended
+
+
+def _tell_claims(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int) -> None:
+    queue, lane, is_flowing = row[20:]
+    if is_flowing or verdict.slows_us:
+        settled.news += of_verdict(verdict, queue, lane, now_us)
+        settled.has_made_room = True
+    if not is_flowing and verdict.slows_us:
+        settled.new_flows.add(queue)

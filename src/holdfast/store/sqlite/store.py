@@ -22,7 +22,8 @@ from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.store.guest import LateRinger
 from holdfast.store.protocol import Clock
-from holdfast.store.sqlite import claiming, pushing, settling
+from holdfast.store.sqlite import pushing, settling
+from holdfast.store.sqlite.claiming import Claiming
 from holdfast.store.sqlite.database import Database
 from holdfast.store.sqlite.doorbell import NEWS, WAKE, Doorbell
 from holdfast.store.sqlite.guest import SqliteGuest
@@ -84,12 +85,14 @@ class SqliteStore:
         self._bells.ring("work")
         return pushed
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
+    def claim(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
+    ) -> list[Claim]:
         with self._db.write() as connection:
             if not self._roster.is_alive(connection, worker, self._lease_now(now_us)):
                 raise LeaseLost(f"worker {worker} holds no live lease: it was rescued, has left, or never enlisted")
             now = self.now() if now_us is None else now_us
-            return claiming.claim(connection, self._statements, worker, queues, limit, now)
+            return Claiming(connection, self._statements, worker, now).claim(queues, limit, ahead)
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         if not verdicts:
@@ -107,14 +110,16 @@ class SqliteStore:
         queues: Sequence[str],
         limit: int,
         now_us: int | None = None,
+        *,
+        ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
         with self._db.write() as connection:
             now = self.now() if now_us is None else now_us
             # Settle before claiming: what a verdict frees or brings back can be handed out in the same step.
             settled = settling.settle(connection, self._statements, verdicts, now)
             claims: list[Claim] = []
-            if limit > 0 and self._roster.is_alive(connection, worker, self._lease_now(now_us)):
-                claims = claiming.claim(connection, self._statements, worker, queues, limit, now)
+            if limit + ahead > 0 and self._roster.is_alive(connection, worker, self._lease_now(now_us)):
+                claims = Claiming(connection, self._statements, worker, now).claim(queues, limit, ahead)
         self._tell(settled)
         return settled.lost, claims
 
@@ -220,7 +225,7 @@ class SqliteStore:
     def _tell(self, settled: settling.Settled) -> None:
         if settled.has_ended:
             self._bells.ring("done")
-        if settled.has_returned:
+        if settled.has_made_room:
             self._bells.ring("work", NEWS)
 
     def _examine(self) -> Iterator[Finding]:

@@ -6,7 +6,9 @@ from typing import Final
 from holdfast.model.query import Tidied
 from holdfast.model.states import FINAL
 from holdfast.policy.moments import SECOND
+from holdfast.store.flowing.acts import forget_idle
 from holdfast.store.sqlite.deleting import delete
+from holdfast.store.sqlite.ledger import SqliteLedger
 from holdfast.store.sqlite.schema import Statements
 
 SLICE: Final = 1000
@@ -19,7 +21,8 @@ def tidy(connection: sqlite3.Connection, statements: Statements, now_us: int) ->
     expired = sum(_expire(connection, statements, name, now_us) for name in names)
     pruned = sum(_prune(connection, statements, name, now_us) for name in names)
     _drop_stale(connection, statements, now_us)
-    is_more = expired >= SLICE or pruned >= SLICE
+    rested = _forget_lanes(connection, statements, now_us)
+    is_more = max(expired, pruned, rested) >= SLICE
     return Tidied(expired, pruned, is_more, _next_us(connection, statements, names))
 
 
@@ -47,6 +50,14 @@ def _drop_stale(connection: sqlite3.Connection, statements: Statements, now_us: 
         (now_us, SLICE),
     )
     connection.execute(statements.of("delete from ns_worker where ended_us < ?"), (now_us - _KEEP_WORKERS_US,))
+
+
+def _forget_lanes(connection: sqlite3.Connection, statements: Statements, now_us: int) -> int:
+    """Drop lanes that would be the same if they were made anew. Return the most that were looked at in one queue."""
+    flowing = connection.execute(statements.of("select name from ns_queue where is_flowing")).fetchall()
+    return max(
+        (forget_idle(SqliteLedger(connection, statements, name, now_us), now_us) for (name,) in flowing), default=0
+    )
 
 
 def _next_us(connection: sqlite3.Connection, statements: Statements, names: list[str]) -> int | None:

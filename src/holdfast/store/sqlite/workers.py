@@ -82,7 +82,7 @@ class Roster:
             verdicts = self._verdicts(connection, worker.id, "crashed", CRASHED, error)
             part = self.end(connection, worker.id, verdicts, now_us)
             settled.has_ended |= part.has_ended
-            settled.has_returned |= part.has_returned
+            settled.has_made_room |= part.has_made_room
             rescued.append(Rescued(worker.id, tuple(verdict.id for verdict in verdicts)))
         return rescued, settled
 

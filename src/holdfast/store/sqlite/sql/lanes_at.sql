@@ -1,0 +1,6 @@
+-- List the lanes at one gate whose rank has been reached, the lowest first.
+-- Params: queue, gate, up_to, limit.
+select lane from ns_lane
+ where queue = :queue and gate = :gate and rank <= :up_to
+ order by rank, lane
+ limit :limit
