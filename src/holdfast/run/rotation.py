@@ -43,6 +43,11 @@ class Rotation:
         self._place = 0
         self._fresh_until = 0.0
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The queues that are served, as far as they are known."""
+        return self._names
+
     def turn(self) -> list[str]:
         """Give the queues in the order for the next claim."""
         if not self._fixed and time.monotonic() >= self._fresh_until:
@@ -73,6 +78,11 @@ class Rotation:
         if self._shares is not None:
             self._shares.charge(claims, is_short=is_short)
 
+    def take_back(self, claims: Sequence[Claim]) -> None:
+        """Learn that these claims found no slot here: their queues have not been served by them."""
+        if self._shares is not None:
+            self._shares.refund(claims)
+
     def _learn(self) -> None:
         self._names = self._store.queues.names()
         self._fresh_until = time.monotonic() + _REFRESH_S
@@ -101,6 +111,10 @@ class _Shares:
         if (least := min(come.values())) > 1e6:  # long before the numbers get too large to tell apart
             for name in come:
                 come[name] -= least
+
+    def refund(self, claims: Sequence[Claim]) -> None:
+        for claim in claims:
+            self._come[claim.queue] -= 1 / self._weights[claim.queue]
 
     def _bring_along(self, to: float) -> None:
         for name, far in self._come.items():

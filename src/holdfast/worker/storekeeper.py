@@ -125,7 +125,7 @@ class Storekeeper(threading.Thread):
         except BaseException:
             self._crew.put_back(inbox)
             raise
-        self._crew.give(claims)
+        self._rotation.take_back(self._crew.give(claims))
         self._keep_house()
         return bool(inbox or claims)
 
@@ -147,7 +147,7 @@ class Storekeeper(threading.Thread):
             self._tally.take(claims)
         for refused in lost:
             log.warning("a verdict on job %s came too late and changed nothing: %s", refused.id, refused.why)
-        self._rotation.saw(claims, max(room.now, 1))
+        self._rotation.saw(claims, room.now)
         self.found_nothing = room.now > 0 and not claims
         return claims
 
@@ -178,9 +178,14 @@ class Storekeeper(threading.Thread):
         # With no idle slot a queue with limits gives nothing, however much is ready there: waiting for it would be spinning.
         # What was to be claimed ahead is claimed with the next verdict.
         wants_more = self._is_claiming and self._crew.room().now > 0
-        queues: Sequence[str] | None = (self._queues or None) if wants_more else ()
-        self._store.wait(queues, max(0.0, due - time.monotonic()))
+        self._store.wait(self._awaited() if wants_more else (), max(0.0, due - time.monotonic()))
         self._beater.hurry()  # what woke us may be a cancellation, and only a beat tells
+
+    def _awaited(self) -> Sequence[str] | None:
+        """Give the queues to wait for: all that are served, but those that rest, full of work as they may be."""
+        served = self._rotation.names
+        awake = self._crew.not_resting(served)
+        return (self._queues or None) if len(awake) == len(served) else awake
 
     def _endure(self, error: StoreError) -> None:
         self._vitals.fail()
