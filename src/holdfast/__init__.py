@@ -1,6 +1,7 @@
 """Holdfast: a job queue and scheduler. One file to start, one URL to grow, no job lost."""
 
 from holdfast.app.app import Holdfast
+from holdfast.app.breaker import Breaker
 from holdfast.app.call import Call
 from holdfast.app.handle import Job
 from holdfast.app.task import Task
@@ -25,6 +26,7 @@ from holdfast.errors import (
     NotIncluded,
     PayloadTooLarge,
     QueueFull,
+    RateLimited,
     Refused,
     ResultGone,
     ResultTimeout,
@@ -47,9 +49,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     # what a program makes and holds
-    "Holdfast", "Task", "TaskSet", "Call", "Job",
+    "Holdfast", "Task", "TaskSet", "Call", "Job", "Breaker",
     # inside a task
-    "current_job", "RunningJob", "Retry", "Snooze", "Cancel", "RunControl", "TaskTimeout",
+    "current_job", "RunningJob", "Retry", "Snooze", "RateLimited", "Cancel", "RunControl", "TaskTimeout",
     # errors
     "HoldfastError",
     "InvalidInput", "UnknownOption", "InvalidName", "ArgumentMismatch", "NotEncodable", "PayloadTooLarge",

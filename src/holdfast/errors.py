@@ -27,7 +27,7 @@
     └── TaskTimeout                           raised inside a task that overran its `timeout`
 
     RunControl                                not errors: a task raises these to say how its run ends
-    ├── Retry · Snooze · Cancel
+    ├── Retry · Snooze · RateLimited · Cancel
 
 Every message says what happened, with the facts, and what to do about it.
 Every error survives pickling: all arguments go to `super().__init__`.
@@ -206,6 +206,21 @@ class Snooze(RunControl):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _remake, (type(self), self.delay, {"until": self.until, "reason": self.reason})
+
+
+class RateLimited(RunControl):
+    """End this run without judging it, and leave the job's lane (without a lane: its queue) alone for `retry_after`.
+
+    For a task that was told to slow down: nothing of the lane starts until then, on any worker. Costs no retry.
+    """
+
+    def __init__(self, retry_after: float | timedelta, *, reason: str = "rate limited") -> None:
+        super().__init__(retry_after, reason)
+        self.retry_after = retry_after
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remake, (type(self), self.retry_after, {"reason": self.reason})
 
 
 class Cancel(RunControl):

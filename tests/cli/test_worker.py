@@ -58,6 +58,17 @@ def test_people_are_told_what_was_started(store: Shop) -> None:
         assert line in answer.err
 
 
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--queues", "mail:4,default"), "queues    mail:4, default:1"),
+        (("--queues", "mail,default", "--strict"), "queues    mail, default (strictly in this order)"),
+    ],
+)
+def test_people_are_told_how_queues_share_the_worker(store: Shop, options: tuple[str, ...], line: str) -> None:
+    assert line in run_apart("worker", APP, "--url", store.url, "--burst", *options).err
+
+
 def test_json_is_one_document_about_the_start(store: Shop) -> None:
     answer = run_apart("worker", APP, "--url", store.url, "--burst", "--json")
     assert answer.json == {
@@ -65,6 +76,8 @@ def test_json_is_one_document_about_the_start(store: Shop) -> None:
         "store": {"kind": "sqlite", "where": str(store.path), "tier": "durable"},
         "tasks": ["shop.add", "shop.fail", "shop.give", "shop.other.fail", "shop.send"],
         "queues": [],
+        "weights": {},
+        "is_strict": False,
         "processes": 1,
         "threads": 0,
         "is_signed": False,
@@ -130,6 +143,10 @@ def test_debug_shows_where_the_app_failed() -> None:
             "expected --queues to be names separated by commas, e.g. mail,default, got: 'mail,'",
         ),
         ([APP, "--queues", "a b"], 1, "expected a queue name to be made of letters"),
+        ([APP, "--queues", "a:0"], 1, "expected the weight of 'a' in --queues to be an integer from 1 to 100, got: 0"),
+        ([APP, "--queues", "a:2,a"], 1, "expected --queues to name each queue once, got 'a' twice"),
+        ([APP, "--strict"], 1, "expected --strict to go with --queues in their order, without weights"),
+        ([APP, "--strict", "--queues", "a:2,b"], 1, "expected --strict to go with --queues in their order"),
         ([APP, "--lease", "0.5"], 1, "expected lease to be 1 second or more, got: 0.5"),
         ([APP, "--grace", "long"], 2, "expected a duration like 90 (seconds), 30s, 5m, 1h or 2d, got: 'long'"),
         ([APP, "--processes", "0"], 2, "0 is not in the range"),

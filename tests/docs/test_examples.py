@@ -26,7 +26,9 @@ def test_an_example_prints_what_its_docstring_says(example: Path, tmp_path: Path
 
 
 def test_there_are_examples() -> None:
-    assert {path.stem for path in EXAMPLES} >= {"quickstart", "durable_file", "progress_and_retries"}
+    assert {path.stem for path in EXAMPLES} >= {
+        "quickstart", "durable_file", "progress_and_retries", "polite_fetcher", "multi_tenant_mail",
+    }  # fmt: skip
 
 
 def _told(example: Path) -> str:

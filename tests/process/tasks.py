@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from holdfast import Holdfast, Retry, TaskTimeout, current_job
+from holdfast import Holdfast, RateLimited, Retry, TaskTimeout, current_job
 
 app = Holdfast()
 
@@ -60,6 +60,19 @@ def brief(ms: float) -> None:
     write_down(f"run {time.time():.6f} start {who}")
     time.sleep(ms / 1000)
     write_down(f"run {time.time():.6f} end {who}")
+
+
+@app.task
+def stamp() -> None:
+    """Write down the moment."""
+    write_down(f"stamp {time.time():.6f}")
+
+
+@app.task
+def slow_down(retry_after: float) -> None:
+    """Be told to slow down by others, whenever it is tried."""
+    write_down(f"slowed {time.time():.6f}")
+    raise RateLimited(retry_after)
 
 
 @app.task

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
 
-from holdfast.app.arguments import grace_s, lease_s, module_names, queue_names
+from holdfast.app.arguments import grace_s, lease_s, module_names, queue_names, queue_shares
 from holdfast.app.blocking import refuse_inside_a_loop
 from holdfast.app.call import Call
 from holdfast.app.clerk import Clerk
@@ -24,13 +24,14 @@ from holdfast.app.task import Task
 from holdfast.app.taskset import TaskSet
 from holdfast.errors import DeclarationError, DuplicateJob, InvalidInput, QueueFull
 from holdfast.model.job import NewJob, Pushed
-from holdfast.model.queue import Order, QueuePolicy
+from holdfast.model.queue import QueuePolicy
 from holdfast.policy.names import check_job_id, check_queue, check_task
 from holdfast.store.protocol import Clock, Store
 from holdfast.wire.codec import Codec
 
 if TYPE_CHECKING:
     from holdfast.app.consumer import Consumer
+    from holdfast.app.flow_options import QueueOptions
     from holdfast.app.worker import InProcessWorker
     from holdfast.model.why import Why
     from holdfast.run.bench import Bench
@@ -39,7 +40,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _BATCH: Final = 1000
-_ORDERS: Final = ("fifo", "lifo")
 
 
 class Holdfast:
@@ -95,11 +95,15 @@ class Holdfast:
             check_task(prefix)
         self._take_in(list(tasks), prefix)
 
-    def queue(self, name: str, *, order: Order = "fifo") -> Queue:
-        """Declare a queue's policy. Written before this app's first push to it, and when a worker starts."""
-        if order not in _ORDERS:
-            raise InvalidInput(f"expected order to be 'fifo' or 'lifo', got: {order!r}")
-        self._declarations.add(check_queue(name), QueuePolicy(order))
+    def queue(self, name: str, **options: "Unpack[QueueOptions]") -> Queue:
+        """Declare a queue's policy. Written before this app's first push to it, and when a worker starts.
+
+        `order`: `fifo` or `lifo`. Limits of the whole queue, for all workers together: `rate` ("100/m") with `burst`,
+        `max_running`, `breaker`; of each of its lanes: the same names after `lane_`. `weights`: the shares of lanes.
+        """
+        from holdfast.app.flow_options import policy_of  # only for those who declare a queue
+
+        self._declarations.add(check_queue(name), policy_of(options))
         return self.queues[name]
 
     def register(self, *types: type) -> None:
@@ -145,7 +149,7 @@ class Holdfast:
         pushed: list[Pushed] = []
         for batch in _batches(jobs):
             pushed += connection.store.push(batch)
-        return [Job(self, one.id, one.decision, one.reason) for one in pushed]
+        return self._handles(pushed)
 
     async def aenqueue_many(self, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
         """As `enqueue_many`, without blocking the event loop."""
@@ -156,25 +160,30 @@ class Holdfast:
     def enqueue_in(self, connection: Any, call: Call[R]) -> Job[R]:
         """Store a call in a transaction of yours: the job is there if and only if you commit it.
 
-        `connection` is one of psycopg, sqlite3 or SQLAlchemy, to the database where jobs are kept.
+        `connection` is one of psycopg, sqlite3 or SQLAlchemy, to the database where jobs are kept. Raises DuplicateJob or
+        QueueFull if the store refuses it; your transaction goes on.
         """
-        return self.enqueue_many_in(connection, [call])[0]
+        from holdfast.app.joining import push_in  # for those who have a database of their own
+
+        return self._accepted(push_in(self, connection, [call])[0])
 
     def enqueue_many_in(self, connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
-        """As `enqueue_in`, for many calls."""
-        from holdfast.app.joining import enqueue_in  # for those who have a database of their own
+        """As `enqueue_in`, for many calls; refused ones are marked."""
+        from holdfast.app.joining import push_in
 
-        return enqueue_in(self, connection, calls)
+        return self._handles(push_in(self, connection, calls))
 
     async def aenqueue_in(self, connection: Any, call: Call[R]) -> Job[R]:
         """As `enqueue_in`, on an async connection of psycopg or SQLAlchemy."""
-        return (await self.aenqueue_many_in(connection, [call]))[0]
+        from holdfast.app.joining import apush_in
+
+        return self._accepted((await apush_in(self, connection, [call]))[0])
 
     async def aenqueue_many_in(self, connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
         """As `aenqueue_in`, for many calls."""
-        from holdfast.app.joining import aenqueue_in
+        from holdfast.app.joining import apush_in
 
-        return await aenqueue_in(self, connection, calls)
+        return self._handles(await apush_in(self, connection, calls))
 
     def job(self, job_id: str) -> Job[Any]:
         """Give the handle of a job back. Whether there is such a job is known when it is asked something."""
@@ -214,25 +223,45 @@ class Holdfast:
 
         return await asyncio.to_thread(self.drain, queues, limit=limit)
 
+    async def await_drained(self, queue: str | None = None, timeout: Any = None) -> bool:
+        """As `wait_drained`, without blocking the event loop."""
+        from holdfast.app.draining import await_drained  # only for those who wait
+
+        return await await_drained(self, None if queue is None else check_queue(queue), timeout)
+
+    def wait_drained(self, queue: str | None = None, timeout: Any = None) -> bool:
+        """Wait until no job of the queue (None: of any) is ready, scheduled, running, waiting or spilled.
+
+        Return whether that came before the timeout. This only waits: something else has to run the jobs.
+        """
+        from holdfast.app.draining import wait_drained
+
+        return wait_drained(self, None if queue is None else check_queue(queue), timeout)
+
     def worker(
         self,
         *,
         threads: int = 4,
         coroutines: int = 100,
-        queues: Sequence[str] | None = None,
+        queues: Sequence[str] | Mapping[str, int] | None = None,
+        strict: bool = False,
         lease: Any = 10,
         grace: Any = 25,
     ) -> "InProcessWorker":
-        """Run jobs in the background of this program: `with app.worker(threads=4): …`, or `async with`."""
+        """Run jobs in the background of this program: `with app.worker(threads=4): …`, or `async with`.
+
+        Queues take turns; given with weights (`{"critical": 4, "bulk": 1}`) they share the worker by these, and with
+        `strict` an earlier one always goes first.
+        """
         from holdfast.app.worker import InProcessWorker  # enqueueing programs do not run
         from holdfast.run.pump import Plan
 
         plan = Plan(
             whole_number(threads, "threads", 1),
             whole_number(coroutines, "coroutines", 1),
-            queue_names(queues),
-            lease_s(lease),
-            grace_s(grace),
+            *queue_shares(queues, strict),
+            lease_s=lease_s(lease),
+            grace_s=grace_s(grace),
         )
         return InProcessWorker(self, plan)
 
@@ -372,6 +401,9 @@ class Holdfast:
         if self._roster.find(task) is None:
             self.load_imports()
         return self._roster.need(task)
+
+    def _handles(self, pushed: Iterable[Pushed]) -> list[Job[Any]]:
+        return [Job(self, one.id, one.decision, one.reason) for one in pushed]
 
     def _accepted(self, pushed: Pushed) -> Job[Any]:
         if pushed.decision == "refused":

@@ -1,6 +1,6 @@
 """What the methods of an app are given, apart from options: checked, or refused with one sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from holdfast.errors import InvalidInput
 from holdfast.policy.moments import SECOND, duration_us
@@ -21,6 +21,27 @@ def queue_names(queues: Sequence[str] | None) -> tuple[str, ...] | None:
     if not isinstance(queues, list | tuple | set | frozenset) or not queues:
         raise InvalidInput(f"expected queues to be a list of queue names, or None for all, got: {queues!r}")
     return tuple(dict.fromkeys(check_queue(name) for name in queues))
+
+
+def queue_shares(
+    queues: Sequence[str] | Mapping[str, int] | None, strict: object
+) -> tuple[tuple[str, ...] | None, dict[str, int], bool]:
+    """Check the queues to serve and how they share a worker: their names, their weights, whether in strict order."""
+    if not isinstance(strict, bool):
+        raise InvalidInput(f"expected strict to be True or False, got: {strict!r}")
+    weights = _weights(queues) if isinstance(queues, Mapping) else {}
+    names = tuple(weights) if isinstance(queues, Mapping) else queue_names(queues)
+    if strict and (names is None or weights or isinstance(queues, set | frozenset)):
+        raise InvalidInput(
+            f"expected strict to go with a list of queue names in their order, without weights, got: {queues!r}"
+        )
+    return names, weights, strict
+
+
+def _weights(queues: Mapping[str, int]) -> dict[str, int]:
+    from holdfast.policy.shares import queue_weights  # only for those who give weights
+
+    return queue_weights(queues)
 
 
 def lease_s(lease: object) -> float:

@@ -4,14 +4,16 @@ This is the hot path of every producer. All that is the same for each call of a 
 terms; what is left is one pass over the arguments, one id, one envelope.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from holdfast.app.call import Call
 from holdfast.app.ids import new_id
+from holdfast.app.options import Named
 from holdfast.app.terms import Terms
 from holdfast.errors import DeclarationError, InvalidInput
 from holdfast.model.job import NewJob
+from holdfast.policy.names import check_key, check_lane
 from holdfast.store.protocol import Store
 from holdfast.wire.envelope import FORMAT, Envelope, seal_in
 from holdfast.wire.payload import pack
@@ -49,21 +51,38 @@ class Clerk:
         parameters = task.parameters
         parameters.check(args, kwargs)
         payload = pack(args, kwargs, self._codec, parameters.place)
+        lane = _given(terms.lane, call, check_lane, "lane")
+        key = _given(terms.key, call, check_key, "key")
         job_id = terms.id or new_id()
         expires_us = terms.expires_at_us if terms.expires_in_us is None else self._expires_us(terms)
         envelope = seal_in(
             Envelope(
                 FORMAT, job_id, task.name, terms.queue, terms.priority, terms.delay_us, terms.at_us, expires_us, payload,
-                None, None, None, terms.retries, terms.timeout_us, terms.headers,
+                lane, key, terms.version, terms.retries, terms.timeout_us, terms.headers,
             )
         )  # fmt: skip
         return NewJob(
             job_id, terms.queue, task.name, envelope, seal_job(self._ring, job_id, envelope), terms.priority,
             terms.delay_us, terms.at_us, expires_us, terms.crash_budget, terms.keep_done_s, terms.keep_dead_s,
-            terms.result_ttl_s, terms.tags,
+            terms.result_ttl_s, terms.tags, lane, key, terms.on_conflict, terms.fresh_for_us, terms.version,
+            terms.is_forced, terms.runs_after,
         )  # fmt: skip
 
     def _expires_us(self, terms: Terms) -> int:
         """Resolve "in ten minutes" on the store's clock: the caller's may be wrong."""
         assert terms.expires_in_us is not None
         return self._store.now() + terms.expires_in_us
+
+
+def _given(named: Named, call: Call[Any], check: Callable[[object, str], str], what: str) -> str | None:
+    """Give the lane or the key of a call: as it was given, or as the function says that was given instead."""
+    if named is None or isinstance(named, str):
+        return named
+    try:
+        name = named(*call.args, **call.kwargs)
+    except Exception as error:  # a user's function: whatever it raises is about this call
+        raise InvalidInput(
+            f"the function given as {what} of {call.task.name} raised {type(error).__name__}: {error}; it is called with "
+            "the arguments of the call, as they were given"
+        ) from error
+    return None if name is None else check(name, f"what the {what} function of {call.task.name} gives")

@@ -16,12 +16,14 @@ from holdfast.app.blocking import refuse_inside_a_loop
 from holdfast.app.options import whole_number
 from holdfast.errors import DeclarationError, DecodingFailed, LeaseLost, SealBroken
 from holdfast.model.claim import Claim
-from holdfast.model.verdict import BAD_PAYLOAD, BAD_SEAL, Verdict, done, parked, released
+from holdfast.model.verdict import BAD_PAYLOAD, BAD_SEAL, Verdict, done, parked, recurring, released
 from holdfast.policy.moments import SECOND, duration_us
 from holdfast.run.beater import Beater
 from holdfast.run.evidence import LONGEST_ERROR, storable
 from holdfast.run.identity import new_worker
-from holdfast.run.judge import failed
+from holdfast.run.judge import failed, rate_limited
+from holdfast.run.overrides import again_us
+from holdfast.wire.envelope import Envelope
 from holdfast.wire.payload import pack_value, unpack
 from holdfast.wire.seal import check_job, close_result
 
@@ -33,16 +35,18 @@ _LONGEST_NAP_S: Final = 0.05
 
 
 class Delivery:
-    """One job in this program's hands. Exactly one of `done`, `retry`, `fail`, `release` ends it."""
+    """One job in this program's hands. Exactly one of `done`, `retry`, `fail`, `rate_limited`, `release` ends it."""
 
-    __slots__ = ("_claim", "_consumer", "args", "kwargs", "task")
+    __slots__ = ("_again_us", "_claim", "_consumer", "args", "kwargs", "lane", "task")
 
     def __init__(
-        self, consumer: "Consumer", claim: Claim, task: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, consumer: "Consumer", claim: Claim, envelope: Envelope, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self._consumer = consumer
         self._claim = claim
-        self.task = task
+        self._again_us = again_us(envelope)
+        self.task = envelope.task
+        self.lane = envelope.lane
         self.args = args
         self.kwargs = kwargs
 
@@ -64,7 +68,8 @@ class Delivery:
 
     def done(self, result: object = None) -> None:
         """End the job as succeeded."""
-        self._consumer.settle(done(self._claim, self._consumer.packed(self._claim, self.task, result)))
+        verdict = done(self._claim, self._consumer.packed(self._claim, self.task, result))
+        self._consumer.settle(recurring(verdict, self._again_us))
 
     def retry(self, delay: object = 0, reason: str = "the consumer asked for a retry") -> None:
         """Have the job run again after `delay`; charged as a failure. How often is the program's own decision."""
@@ -74,13 +79,18 @@ class Delivery:
         """End the job as failed."""
         self._end("failed", reason)
 
+    def rate_limited(self, retry_after: object, reason: str = "rate limited") -> None:
+        """Have the job run again after so long, uncharged, and nothing of its lane start until then, on any worker."""
+        self._consumer.settle(rate_limited(self._claim, retry_after, reason))
+
     def release(self) -> None:
         """Hand the job back as if it had never been taken."""
         self._consumer.settle(released(self._claim))
 
     def _end(self, outcome: Any, reason: str, delay_us: int = 0) -> None:
         claim, words = self._claim, storable(str(reason))[:LONGEST_ERROR]
-        self._consumer.settle(Verdict(claim.id, claim.token, claim.queue, outcome, delay_us, reason=words, error=words))
+        verdict = Verdict(claim.id, claim.token, claim.queue, outcome, delay_us, reason=words, error=words)
+        self._consumer.settle(recurring(verdict, self._again_us))
 
     def __repr__(self) -> str:
         return f"<Delivery {self.id} of {self.task}, attempt {self.attempt}>"
@@ -161,10 +171,9 @@ class Consumer:
         try:
             envelope = check_job(ring, claim.id, claim.queue, claim.envelope, claim.seal)
             args, kwargs = unpack(envelope.payload, self._app.codec())
+            return Delivery(self, claim, envelope, args, kwargs)
         except SealBroken as error:
             self.settle(parked(claim, BAD_SEAL, str(error)))
-            return None
         except DecodingFailed as error:
             self.settle(failed(claim, BAD_PAYLOAD, error))
-            return None
-        return Delivery(self, claim, envelope.task, args, kwargs)
+        return None

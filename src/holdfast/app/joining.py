@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.app.call import Call
 from holdfast.app.clerk import Clerk
-from holdfast.app.handle import Job
 from holdfast.errors import InvalidInput
 from holdfast.model.job import NewJob, Pushed
 from holdfast.store.protocol import Guest
@@ -19,18 +18,18 @@ if TYPE_CHECKING:
     from holdfast.app.app import Holdfast
 
 
-def enqueue_in(app: "Holdfast", connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
+def push_in(app: "Holdfast", connection: Any, calls: Iterable[Call[Any]]) -> list[Pushed]:
     """Store calls in the transaction that is open on this connection."""
     guest, jobs = _prepared(app, calls)
-    return _handles(app, guest.push(connection, jobs)) if jobs else []
+    return guest.push(connection, jobs) if jobs else []
 
 
-async def aenqueue_in(app: "Holdfast", connection: Any, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
-    """As `enqueue_in`, on an async connection."""
+async def apush_in(app: "Holdfast", connection: Any, calls: Iterable[Call[Any]]) -> list[Pushed]:
+    """As `push_in`, on an async connection."""
     import asyncio
 
     guest, jobs = await asyncio.to_thread(_prepared, app, calls)
-    return _handles(app, await guest.apush(connection, jobs)) if jobs else []
+    return await guest.apush(connection, jobs) if jobs else []
 
 
 def _prepared(app: "Holdfast", calls: Iterable[Call[Any]]) -> tuple[Guest, list[NewJob]]:
@@ -44,7 +43,3 @@ def _prepared(app: "Holdfast", calls: Iterable[Call[Any]]) -> tuple[Guest, list[
         )
     # Declared queues are left to the workers: to write them here, on SQLite, would wait for the caller's own lock.
     return guest, Clerk(app, ours.store, ours.ring).write_all(calls)
-
-
-def _handles(app: "Holdfast", pushed: list[Pushed]) -> list[Job[Any]]:
-    return [Job(app, one.id, one.decision, one.reason) for one in pushed]

@@ -7,18 +7,31 @@ earlier. What is checked is kept as a plain mapping of ready values, so that joi
 `delay` and `at` are one thing said in two ways, so they share a place: giving one replaces the other.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypedDict
 
 from holdfast.errors import InvalidInput, UnknownOption
+from holdfast.model.job import Conflict
 from holdfast.policy.moments import SECOND, duration_us, moment_us
-from holdfast.policy.names import check_job_id, check_queue, check_tag, check_task
+from holdfast.policy.names import (
+    check_job_id,
+    check_key,
+    check_lane,
+    check_queue,
+    check_tag,
+    check_task,
+    check_version,
+)
 from holdfast.policy.retry import delay_table
 
+FOR_EVER_US: Final = 100 * 366 * 86_400 * SECOND
 Seconds = float | timedelta
 Errors = type[BaseException] | tuple[type[BaseException], ...] | list[type[BaseException]]
 Checked = Mapping[str, Any]
+Named = str | Callable[..., str | None] | None
+"""A name, or a function that gives it, called with the arguments of each call. None is none."""
 
 
 class SharedOptions(TypedDict, total=False):
@@ -36,6 +49,18 @@ class SharedOptions(TypedDict, total=False):
     result_ttl: Seconds
     keep_done: Seconds
     keep_dead: Seconds
+    lane: Named
+    on_conflict: Conflict
+
+
+class IdentityOptions(TypedDict, total=False):
+    """Options that make something of the same call made twice. They all need a `key`."""
+
+    key: Named
+    fresh_for: Seconds | None
+    version: str | int | None
+    rerun: bool
+    again_after: Seconds | None
 
 
 class DefaultOptions(SharedOptions, total=False):
@@ -46,15 +71,16 @@ class DefaultOptions(SharedOptions, total=False):
     slot: Literal["main", "thread"]
 
 
-class CallOptions(SharedOptions, total=False):
+class CallOptions(SharedOptions, IdentityOptions, total=False):
     """Options of `task.using(…)`. A job that is pushed again under its `id` is not stored twice."""
 
     delay: Seconds | datetime
     at: datetime
     id: str
+    force: bool
 
 
-class TaskOptions(DefaultOptions, total=False):
+class TaskOptions(DefaultOptions, IdentityOptions, total=False):
     """Options of `@app.task(…)`."""
 
     delay: Seconds | datetime
@@ -87,14 +113,15 @@ def _checked(given: Mapping[str, object], known: Iterable[str], where: str) -> C
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
-            raise UnknownOption(f"{where} has no option {name!r}{_nearest(name, known)}")
+            raise UnknownOption(f"{where} has no option {name!r}{nearest(name, known)}")
         values.update(_CHECKS[name](value))
     if "delay" in given and "at" in given:
         raise InvalidInput(f"expected delay or at, got both: delay={given['delay']!r}, at={given['at']!r}")
     return values
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Give the end of a sentence about a name that is not known."""
     from difflib import get_close_matches  # only for those who misspelt something
 
     near = get_close_matches(name, list(known), 1, 0.5)
@@ -183,6 +210,41 @@ def _slot(value: object) -> dict[str, object]:
     return {"slot": value}
 
 
+def _named(name: str, check: Callable[[object, str], str]) -> "_Check":
+    def checked(value: object) -> dict[str, object]:
+        return {name: value if value is None or callable(value) else check(value, name)}
+
+    return checked
+
+
+def _conflict(value: object) -> dict[str, object]:
+    if value not in ("merge", "keep", "replace", "reject"):
+        raise InvalidInput(f"expected on_conflict to be 'merge', 'keep', 'replace' or 'reject', got: {value!r}")
+    return {"on_conflict": value}
+
+
+def _fresh_for(value: object) -> dict[str, object]:
+    if value == math.inf:
+        return {"fresh_for": FOR_EVER_US}
+    return {"fresh_for": None if value is None else duration_us(value, "fresh_for")}
+
+
+def _again_after(value: object) -> dict[str, object]:
+    span = None if value is None else duration_us(value, "again_after")
+    if span == 0:
+        raise InvalidInput(f"expected again_after to be more than 0 seconds, or None for once, got: {value!r}")
+    return {"again_after": span}
+
+
+def _flag(name: str) -> "_Check":
+    def check(value: object) -> dict[str, object]:
+        if not isinstance(value, bool):
+            raise InvalidInput(f"expected {name} to be True or False, got: {value!r}")
+        return {name: value}
+
+    return check
+
+
 _Check = Callable[[object], dict[str, object]]
 _CHECKS: Final[dict[str, _Check]] = {
     "queue": lambda value: {"queue": check_queue(value)},
@@ -199,6 +261,14 @@ _CHECKS: Final[dict[str, _Check]] = {
     "result_ttl": _lasting("result_ttl"),
     "keep_done": _lasting("keep_done"),
     "keep_dead": _lasting("keep_dead"),
+    "lane": _named("lane", check_lane),
+    "key": _named("key", check_key),
+    "on_conflict": _conflict,
+    "fresh_for": _fresh_for,
+    "version": lambda value: {"version": None if value is None else check_version(value)},
+    "rerun": _flag("rerun"),
+    "again_after": _again_after,
+    "force": _flag("force"),
     "id": lambda value: {"id": check_job_id(value)},
     "name": lambda value: {"name": check_task(value)},
     "aliases": _aliases,
@@ -207,6 +277,8 @@ _CHECKS: Final[dict[str, _Check]] = {
     "slot": _slot,
 }
 _OF_THE_TASK: Final = ("name", "aliases", "retry_on", "give_up_on", "slot")
-_DEFAULTS: Final = frozenset(_CHECKS) - {"id", "name", "aliases", "delay", "at"}
-_TASK: Final = frozenset(_CHECKS) - {"id"}
+NEED_KEY: Final = ("fresh_for", "version", "rerun", "again_after", "force")
+"""What means nothing without a key."""
+_DEFAULTS: Final = frozenset(_CHECKS) - {"id", "name", "aliases", "delay", "at", "key", *NEED_KEY}
+_TASK: Final = frozenset(_CHECKS) - {"id", "force"}
 _CALL: Final = frozenset(_CHECKS) - frozenset(_OF_THE_TASK)

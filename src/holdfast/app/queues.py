@@ -1,13 +1,18 @@
-"""Queues, seen and acted upon: `app.queues["mail"].pause()`. What is done here takes effect with the next claim."""
+"""Queues, seen and acted upon: `app.queues["mail"].pause()`. What is done here takes effect with the next claim.
+
+What is set by `set` goes before what the program declares, until it is unset: an operator need not fear the next start of
+the program.
+"""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
-from holdfast.model.queue import QueuePolicy, QueueRecord
-from holdfast.policy.names import check_queue
+from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.policy.names import check_lane, check_queue
 
 if TYPE_CHECKING:
     from holdfast.app.app import Holdfast
+    from holdfast.app.flow_options import QueueOptions
 
 
 class Queue:
@@ -35,16 +40,56 @@ class Queue:
     def is_paused(self) -> bool:
         return self.record().is_paused
 
-    def pause(self) -> bool:
-        """Hand out nothing until `resume`; what runs, runs on. Return whether that changed anything."""
-        return self._app.store.queues.pause(self.name)
+    def lanes(self) -> list[LaneRecord]:
+        """List, by name, the lanes that hold ready or running jobs or are held back; jobs without a lane are in ''."""
+        return self._app.store.queues.lanes(self.name)
 
-    def resume(self) -> bool:
-        return self._app.store.queues.resume(self.name)
+    def pause(self, *, lane: str | None = None) -> bool:
+        """Hand out nothing of the queue, or of this lane, until `resume`; what runs, runs on.
+
+        Return whether that changed anything.
+        """
+        return self._app.store.queues.pause(self.name, None if lane is None else check_lane(lane))
+
+    def resume(self, *, lane: str | None = None) -> bool:
+        """End the pause of the queue, or of this lane, and whatever a breaker or a `RateLimited` holds against it.
+
+        Lanes that are held back themselves stay so when the queue is resumed. Return whether that changed anything.
+        """
+        return self._app.store.queues.resume(self.name, None if lane is None else check_lane(lane))
+
+    def set(self, **options: "Unpack[QueueOptions]") -> bool:
+        """Set options of the queue over what the program declares, until they are unset. None takes a limit away.
+
+        Options that were set before and are not named stay. Return whether that changed anything.
+        """
+        from holdfast.app.flow_options import overlay_with  # only for those who change a queue
+
+        return self._overlay(overlay_with(self.record().overlay, options))
+
+    def unset(self, *names: str) -> bool:
+        """Let what the program declares hold again, for these options or for all. Return whether that changed anything."""
+        from holdfast.app.flow_options import overlay_without
+
+        return self._overlay(overlay_without(self.record().overlay, names))
+
+    def wait_drained(self, timeout: Any = None) -> bool:
+        """Wait until no job of the queue is ready, scheduled, running, waiting or spilled.
+
+        Return whether that came before the timeout. Parked jobs wait for a person, and are not waited for.
+        """
+        return self._app.wait_drained(self.name, timeout)
+
+    async def await_drained(self, timeout: Any = None) -> bool:
+        """As `wait_drained`, without blocking the event loop."""
+        return await self._app.await_drained(self.name, timeout)
 
     def purge(self) -> int:
         """Delete all jobs that have yet to start. Return how many."""
         return self._app.store.queues.purge(self.name)
+
+    def _overlay(self, overlay: QueueOverlay) -> bool:
+        return self._app.store.queues.set_overlay(self.name, overlay)
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"

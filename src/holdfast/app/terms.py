@@ -4,11 +4,12 @@ from typing import Any, Final
 
 import msgspec
 
-from holdfast.app.options import Checked
+from holdfast.app.options import NEED_KEY, Checked, Named
 from holdfast.errors import InvalidInput
+from holdfast.model.job import Conflict
 from holdfast.policy.moments import SECOND, as_datetime
 from holdfast.policy.retry import CAP_US, FIRST_US, RetryPolicy
-from holdfast.run.overrides import NO_LIMIT_US, retry_headers
+from holdfast.run.overrides import NO_LIMIT_US, again_headers, retry_headers
 
 _DAY_S: Final = 86_400
 
@@ -31,6 +32,13 @@ class Terms(msgspec.Struct, frozen=True):
     timeout_us: int | None
     headers: dict[str, str]
     id: str | None
+    lane: Named = None
+    key: Named = None
+    on_conflict: Conflict = "merge"
+    fresh_for_us: int | None = None
+    version: str | None = None
+    is_forced: bool = False
+    runs_after: bool = False
 
 
 def terms_of(task: Checked, call: Checked) -> Terms:
@@ -38,6 +46,8 @@ def terms_of(task: Checked, call: Checked) -> Terms:
     get = {**task, **call}.get
     _check_expiry(get("delay", 0), get("expires_in"))
     _check_moments(get("at"), get("expires_at"))
+    if get("key") is None:
+        _check_keyless(task, call)
     return Terms(
         queue=get("queue", "default"),
         priority=get("priority", 0),
@@ -52,8 +62,18 @@ def terms_of(task: Checked, call: Checked) -> Terms:
         tags=get("tags", ()),
         retries=call.get("retries"),
         timeout_us=_timeout(call),
-        headers=retry_headers(call.get("retry_first"), call.get("retry_table"), call.get("retry_cap")),
+        headers={
+            **retry_headers(call.get("retry_first"), call.get("retry_table"), call.get("retry_cap")),
+            **again_headers(get("again_after")),
+        },
         id=call.get("id"),
+        lane=get("lane"),
+        key=get("key"),
+        on_conflict=get("on_conflict", "merge"),
+        fresh_for_us=get("fresh_for"),
+        version=get("version"),
+        is_forced=get("force", False),
+        runs_after=get("rerun", False),
     )
 
 
@@ -91,3 +111,14 @@ def _check_moments(at_us: int | None, expires_at_us: int | None) -> None:
             f"expected expires to be later than at, got: expires={as_datetime(expires_at_us)}, "
             f"at={as_datetime(at_us)}; such a job would never start"
         )
+
+
+def _check_keyless(task: Checked, call: Checked) -> None:
+    """Refuse what would be of no effect. A task may leave the key to its calls, and an app's defaults are for all."""
+    given = {**task, **call}
+    for name in (*NEED_KEY, *(("on_conflict",) if "on_conflict" in call else ())):
+        if given.get(name):
+            raise InvalidInput(
+                f"expected a key to go with {name}: it says what makes two calls the same, e.g. key='page:17' or "
+                "key=lambda url: url; got none"
+            )

@@ -21,7 +21,8 @@ _LEVELS = ("debug", "info", "warning", "error")
 
 @click.command()
 @click.argument("target", metavar="[MODULE:APP]", required=False)
-@click.option("--queues", metavar="A,B", help="Serve only these, in this order. Default: all.")
+@click.option("--queues", metavar="A:4,B", help="Serve only these, with weights if you like. Default: all, in turn.")
+@click.option("--strict", is_flag=True, help="Serve a queue only when those before it have nothing.")
 @click.option(
     "--processes", "-p", type=click.IntRange(1), default=1, show_default=True, help="Processes that run jobs."
 )
@@ -56,6 +57,7 @@ def worker(ctx: click.Context, /, target: str | None, queues: str | None, **opti
     Examples:
       holdfast worker shop.tasks:app --processes 4
       holdfast worker shop.tasks:app --queues mail,default --burst
+      holdfast worker shop.tasks:app --queues critical:4,default:2,bulk:1
     """
     from holdfast.worker.command import run_worker  # loads the supervisor
     from holdfast.worker.logs import set_up_logs
@@ -64,7 +66,7 @@ def worker(ctx: click.Context, /, target: str | None, queues: str | None, **opti
     if app is None:
         raise InvalidInput("no app was named: give MODULE:APP, e.g. shop.tasks:app, or set HOLDFAST_APP")
     settings = {name: value for name in ("url", "namespace") if (value := given(name))}
-    plan = _plan(serve(app, settings), _names(queues), options)
+    plan = _plan(serve(app, settings), _shares(queues), options)
     set_up_logs(plan.log_level, is_json=plan.logs_json)
     try:
         code = run_worker(plan, _announce)
@@ -75,7 +77,7 @@ def worker(ctx: click.Context, /, target: str | None, queues: str | None, **opti
     ctx.exit(code)
 
 
-def _plan(target: str, queues: list[str] | None, options: dict[str, Any]) -> "Plan":
+def _plan(target: str, shares: dict[str, int], options: dict[str, Any]) -> "Plan":
     from holdfast.worker.plan import Plan  # loads msgspec
 
     return Plan(
@@ -83,7 +85,9 @@ def _plan(target: str, queues: list[str] | None, options: dict[str, Any]) -> "Pl
         processes=options["processes"],
         threads=options["threads"],
         coroutines=options["coroutines"],
-        queues=tuple(queues or ()),
+        queues=tuple(shares),
+        weights=shares if len(set(shares.values())) > 1 else {},
+        is_strict=options["strict"],
         is_burst=options["burst"],
         lease_s=options["lease"],
         grace_s=options["grace"],
@@ -97,13 +101,10 @@ def _plan(target: str, queues: list[str] | None, options: dict[str, Any]) -> "Pl
     )
 
 
-def _names(queues: str | None) -> list[str] | None:
-    if queues is None:
-        return None
-    names = [name.strip() for name in queues.split(",")]
-    if all(names):
-        return names
-    raise InvalidInput(f"expected --queues to be names separated by commas, e.g. mail,default, got: {queues!r}")
+def _shares(queues: str | None) -> dict[str, int]:
+    from holdfast.policy.shares import parse_shares  # loads msgspec
+
+    return {} if queues is None else parse_shares(queues)
 
 
 def _in_short(error: HoldfastError, app: str) -> HoldfastError:
@@ -129,11 +130,18 @@ def _lines(start: "WorkerStart") -> dict[str, str]:
     lines = {
         "store": f"{start.store.kind} {start.store.where} ({start.store.tier})",
         "tasks": f"{len(start.tasks)}: {shown}" if start.tasks else "none: does the module import the ones it should?",
-        "queues": ", ".join(start.queues) or "all",
+        "queues": _shown_queues(start),
         "runs in": plural(start.processes, "process") if start.processes == 1 else f"{start.processes} processes",
         "signed": "yes" if start.is_signed else "no",
     }
     return lines if start.health is None else {**lines, "health": start.health}
+
+
+def _shown_queues(start: "WorkerStart") -> str:
+    if not start.queues:
+        return "all"
+    shown = ", ".join(f"{name}:{start.weights[name]}" if start.weights else name for name in start.queues)
+    return f"{shown} (strictly in this order)" if start.is_strict else shown
 
 
 def _document(start: "WorkerStart") -> dict[str, object]:
@@ -142,6 +150,8 @@ def _document(start: "WorkerStart") -> dict[str, object]:
         "store": {"kind": start.store.kind, "where": start.store.where, "tier": start.store.tier},
         "tasks": list(start.tasks),
         "queues": list(start.queues),
+        "weights": start.weights,
+        "is_strict": start.is_strict,
         "processes": start.processes,
         "threads": start.threads,
         "is_signed": start.is_signed,

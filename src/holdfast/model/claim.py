@@ -23,6 +23,8 @@ class Claim(msgspec.Struct, frozen=True, array_like=True):
     claimed_us: int
     due_us: int = 0
     """When the job became due: what it was claimed after that, it was late."""
+    is_limited: bool = False
+    """Whether its queue has limits: then it was counted as started when it was handed out, and should start at once."""
 
     @property
     def attempt(self) -> int:

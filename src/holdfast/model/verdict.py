@@ -69,6 +69,13 @@ def parked(claim: Claim, reason: str, error: str) -> Verdict:
     return Verdict(claim.id, claim.token, claim.queue, "parked", reason=reason, error=error)
 
 
+def recurring(verdict: Verdict, again_us: int) -> Verdict:
+    """Have a job that would end by this verdict begin anew; `again_us` is 0 for one that does not recur."""
+    if not again_us or verdict.outcome not in ("done", "failed"):
+        return verdict
+    return msgspec.structs.replace(verdict, again_us=again_us)
+
+
 class Lost(msgspec.Struct, frozen=True, array_like=True):
     """A write that was refused because its token is not the job's current one."""
 

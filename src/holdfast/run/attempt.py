@@ -32,6 +32,7 @@ from holdfast.model.verdict import (
     Verdict,
     done,
     parked,
+    recurring,
 )
 from holdfast.policy.moments import SECOND
 from holdfast.policy.retry import RetryPolicy
@@ -39,7 +40,7 @@ from holdfast.run import evidence
 from holdfast.run.bench import Bench
 from holdfast.run.context import RunningJob, enter
 from holdfast.run.judge import Rules, failed, judge
-from holdfast.run.overrides import retry_policy, timeout_us
+from holdfast.run.overrides import again_us, retry_policy, timeout_us
 from holdfast.run.spec import TaskSpec
 from holdfast.run.timeouts import Limit, alimit, limit
 from holdfast.wire.envelope import Envelope
@@ -58,6 +59,7 @@ class Attempt(msgspec.Struct):
     kwargs: dict[str, Any]
     retry: RetryPolicy
     timeout_us: int | None
+    again_us: int = 0
 
 
 class _Ended(Exception):
@@ -126,9 +128,9 @@ def prepare(claim: Claim, bench: Bench) -> Attempt:
     """Do everything that comes before the call."""
     envelope = _open(claim, bench)
     spec = _find(claim, envelope, bench)
-    retry = _rule(claim, spec, envelope)
+    retry, again = _rule(claim, spec, envelope)
     args, kwargs = _fit(claim, spec, *_unpack(claim, envelope, bench))
-    return Attempt(claim, bench, envelope, spec, args, kwargs, retry, timeout_us(spec, envelope))
+    return Attempt(claim, bench, envelope, spec, args, kwargs, retry, timeout_us(spec, envelope), again)
 
 
 def _open(claim: Claim, bench: Bench) -> Envelope:
@@ -154,9 +156,9 @@ def _find(claim: Claim, envelope: Envelope, bench: Bench) -> TaskSpec:
     return spec
 
 
-def _rule(claim: Claim, spec: TaskSpec, envelope: Envelope) -> RetryPolicy:
+def _rule(claim: Claim, spec: TaskSpec, envelope: Envelope) -> tuple[RetryPolicy, int]:
     try:
-        return retry_policy(spec.retry, envelope)
+        return retry_policy(spec.retry, envelope), again_us(envelope)
     except DecodingFailed as error:
         raise _Ended(failed(claim, BAD_PAYLOAD, error)) from error
 
@@ -211,17 +213,17 @@ def conclude(attempt: Attempt, value: object) -> Verdict:
     """Turn what the task returned into the verdict. None is a result, and is stored as no bytes at all."""
     claim, bench = attempt.claim, attempt.bench
     if value is None:
-        return done(claim)
+        return recurring(done(claim), attempt.again_us)
     try:
         data = pack_value(value, bench.codec, f"the result of {attempt.spec.name}")
     except Exception as error:  # noqa: BLE001  # NotEncodable, PayloadTooLarge, or whatever a user's object raises
-        return failed(claim, BAD_RESULT, error)
-    return done(claim, close_result(bench.ring, claim.id, data))
+        return recurring(failed(claim, BAD_RESULT, error), attempt.again_us)
+    return recurring(done(claim, close_result(bench.ring, claim.id, data)), attempt.again_us)
 
 
 def _judged(attempt: Attempt, error: BaseException) -> Verdict:
     bench = attempt.bench
-    return judge(attempt.claim, error, Rules(attempt.retry, bench.chance, bench.now_us))
+    return recurring(judge(attempt.claim, error, Rules(attempt.retry, bench.chance, bench.now_us)), attempt.again_us)
 
 
 def _is_told_to_stop() -> bool:

@@ -83,7 +83,7 @@ class _Drain:
             queues = self._rotation.turn()
             lost, claims = self._store.exchange(verdicts, self._worker.id, queues, 1)
             self._check(lost)
-            self._rotation.saw(len(claims), 1)
+            self._rotation.saw(claims, 1)
             if claims:
                 return claims
             verdicts = []

@@ -4,6 +4,7 @@
 |--------------------------------|-----------------------------------------------------------|
 | `Cancel`                       | cancelled                                                 |
 | `Snooze`                       | snoozed for so long; costs nothing                        |
+| `RateLimited`                  | snoozed for so long, and the lane with it; costs nothing  |
 | `Retry`                        | retry after its delay or the task's, while retries last   |
 | `TaskTimeout`                  | as any failure, with the reason `timeout`                 |
 | anything else, SystemExit too  | retry, if the policy wants it; else failed                |
@@ -16,7 +17,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from holdfast.errors import Cancel, InvalidInput, Retry, RunControl, Snooze, TaskTimeout
+from holdfast.errors import Cancel, InvalidInput, RateLimited, Retry, RunControl, Snooze, TaskTimeout
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import TIMED_OUT, Outcome, Verdict
 from holdfast.policy.moments import duration_us, moment_us
@@ -48,15 +49,23 @@ def failed(claim: Claim, reason: str, error: BaseException) -> Verdict:
     return _against(claim, error, "failed", reason)
 
 
+def rate_limited(claim: Claim, retry_after: object, reason: object) -> Verdict:
+    """Give the verdict on a run that was told by others to slow down: its whole lane does."""
+    wait = duration_us(retry_after, "retry_after of RateLimited")
+    return Verdict(claim.id, claim.token, claim.queue, "snoozed", wait, reason=_words(reason), slows_us=wait)
+
+
 def _obey(claim: Claim, control: RunControl, rules: Rules) -> Verdict:
     if isinstance(control, Cancel):
         return Verdict(claim.id, claim.token, claim.queue, "cancelled", reason=_words(control.reason))
     if isinstance(control, Snooze):
         delay_us = _snoozed_us(control, rules)
         return Verdict(claim.id, claim.token, claim.queue, "snoozed", delay_us, reason=_words(control.reason))
+    if isinstance(control, RateLimited):
+        return rate_limited(claim, control.retry_after, control.reason)
     if isinstance(control, Retry):
         return _again(claim, control, rules)
-    raise InvalidInput(f"{evidence.spelled(control)} is not Retry, Snooze or Cancel: raise one of these")
+    raise InvalidInput(f"{evidence.spelled(control)} is not Retry, Snooze, RateLimited or Cancel: raise one of these")
 
 
 def _again(claim: Claim, control: Retry, rules: Rules) -> Verdict:

@@ -1,4 +1,4 @@
-"""What one call may change about its task: retries and timeout, and how long a retry waits.
+"""What one call may change about its task: retries and timeout, how long a retry waits, and whether it recurs.
 
 They travel in the envelope, under the signature. What is not given there is the task's own, as it is known where the
 job runs: a task that was given a longer timeout since has it for the jobs that are already in the queue.
@@ -20,6 +20,7 @@ NO_LIMIT_US: Final = 0
 _WAITS: Final = "retry-waits-us"
 _FIRST: Final = "retry-first-us"
 _CAP: Final = "retry-cap-us"
+_AGAIN: Final = "again-us"
 
 
 def timeout_us(spec: TaskSpec, envelope: Envelope) -> int | None:
@@ -50,6 +51,21 @@ def retry_headers(
     if cap_us is not None:
         headers[_CAP] = str(cap_us)
     return headers
+
+
+def again_us(envelope: Envelope) -> int:
+    """Tell how long after its end the job is to begin anew; 0 if it is one that ends."""
+    given = envelope.headers.get(_AGAIN) if envelope.headers else None
+    if given is None:
+        return 0
+    if not given.isascii() or not given.isdigit():
+        raise DecodingFailed(f"the header of an envelope that says when it recurs cannot be read: {given!r}")
+    return int(given)
+
+
+def again_headers(again_after_us: int | None) -> dict[str, str]:
+    """Write down that a job recurs, for its envelope."""
+    return {} if again_after_us is None else {_AGAIN: str(again_after_us)}
 
 
 def _read(headers: Mapping[str, str]) -> dict[str, object]:

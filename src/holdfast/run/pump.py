@@ -41,11 +41,13 @@ _LONGEST_PAUSE_S: Final = 5.0
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How large a pump is and how patient. `queues` None: all there are."""
+    """How large a pump is and how patient. `queues` None: all there are; how they share it, `rotation` tells."""
 
     threads: int = 4
     coroutines: int = 100
     queues: tuple[str, ...] | None = None
+    weights: dict[str, int] = {}
+    is_strict: bool = False
     lease_s: float = 10.0
     grace_s: float = 25.0
 
@@ -60,7 +62,7 @@ class Pump:
         self._notebook = Notebook(store, self._stirred.set)
         self._bench = msgspec.structs.replace(bench, report=self._notebook.put, now_us=store.now)
         self._slots = Slots(self._bench, plan.threads, plan.coroutines, self._stirred.set)
-        self._rotation = Rotation(store, plan.queues)
+        self._rotation = Rotation(store, plan.queues, plan.weights, is_strict=plan.is_strict)
         self._listener = Listener(store, plan.queues, self._stirred.set)
         self._upkeep = Upkeep(store, plan.lease_s / 2)
         self._unsettled: list[Verdict] = []
@@ -159,7 +161,7 @@ class Pump:
             lost, claims = self._store.exchange(verdicts, self._worker, queues, free)
             self._report(lost)
         self._unsettled = []
-        self._rotation.saw(len(claims), free)
+        self._rotation.saw(claims, free)
         if claims:
             self._listener.worked()
         return claims

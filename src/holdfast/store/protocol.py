@@ -82,7 +82,8 @@ class Store(Protocol):
     ) -> list[Claim]:
         """Hand the worker up to `limit` of the best claimable jobs, serving `queues` in the order given, each once.
 
-        `ahead` is how many more it would take from queues without limits, to have them at hand. Due jobs become ready
+        `ahead` is how many more it would take from queues without limits, to have them at hand; each claim tells whether its
+        queue has limits. Due jobs become ready
         here; expired ones end here; jobs parked for an unknown task that the worker knows come back here. The delivery is
         charged and durable before this returns. Paused and unknown queues give nothing.
         Raises LeaseLost, having changed nothing, if the worker holds no live lease.

@@ -64,7 +64,7 @@ class Runner:
         """Run the best of what is due, or give None if nothing is."""
         for _ in range(2):  # an empty answer is believed only when the list of queues was fresh
             claims = self._store.claim(self._worker, self._rotation.turn(), 1)
-            self._rotation.saw(len(claims), 1)
+            self._rotation.saw(claims, 1)
             if claims:
                 return self._run(claims[0])
         return None

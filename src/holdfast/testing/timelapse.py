@@ -1,4 +1,4 @@
-"""Everything that would happen, made to happen now: run what is due, jump to the next due moment, go on.
+"""Everything that would happen, made to happen now: run what may start, jump to the next such moment, go on.
 
 Only the virtual clock moves. Days of retries take as long as their runs do, and each run sees the very moment at which
 it was due. A job that goes round for ever would keep this going for ever: after `max_runs` it is called that.
@@ -85,15 +85,27 @@ def _end_us(until: float | timedelta | datetime | None, clock: VirtualClock) -> 
 
 
 def _jump(app: Holdfast, clock: VirtualClock, queues: Sequence[str] | None, end_us: int | None) -> bool:
-    """Move the clock to the moment the next job is due. Return False if there is none before the end.
+    """Move the clock to the moment at which the next job may start. Return False if there is none before the end.
 
-    What is due already and was not handed out a moment ago never will be by waiting.
+    What could start and was not handed out a moment ago never will be by waiting.
     """
-    due_us = app.store.inspector.next_due(queues)
-    if due_us is None or due_us <= clock() or (end_us is not None and due_us > end_us):
+    moment = _next_us(app, queues)
+    if moment is None or moment <= clock() or (end_us is not None and moment > end_us):
         return False
-    clock.move_to(as_datetime(due_us))
+    clock.move_to(as_datetime(moment))
     return True
+
+
+def _next_us(app: Holdfast, queues: Sequence[str] | None) -> int | None:
+    """Tell when a job of these queues is due next, or one that is ready is let go by what holds it back."""
+    door = app.store.queues
+    moments: list[int | None] = []
+    for name in door.names() if queues is None else queues:
+        queue = door.get(name)
+        if queue is not None and not queue.is_paused:
+            lanes = [lane.until_us for lane in door.lanes(name) if lane.ready]
+            moments += [queue.next_due_us, *([queue.until_us, *lanes] if queue.counts.get("ready") else [])]
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 def _is_more(app: Holdfast, queues: Sequence[str] | None, end_us: int | None) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 from holdfast.errors import InvalidInput, StoreUnavailable
 from holdfast.model.query import StoreInfo
 from holdfast.policy.names import check_queue
+from holdfast.policy.shares import queue_weights
 from holdfast.store.protocol import Store
 from holdfast.worker.door import Door, parse_address
 from holdfast.worker.messages import Hello
@@ -22,6 +23,8 @@ class WorkerStart(msgspec.Struct, frozen=True):
     tasks: tuple[str, ...]
     queues: tuple[str, ...]
     """Empty means all."""
+    weights: dict[str, int]
+    is_strict: bool
     processes: int
     threads: int
     is_signed: bool
@@ -45,8 +48,8 @@ def run_worker(plan: Plan, announce: Callable[[WorkerStart], None] | None = None
             tasks = tuple(sorted(task.name for task in hello.tasks))
             announce(
                 WorkerStart(
-                    store.describe(), worker, tasks, plan.queues, plan.processes, hello.threads, hello.is_signed,
-                    None if door is None else door.address.url,
+                    store.describe(), worker, tasks, plan.queues, plan.weights, plan.is_strict, plan.processes,
+                    hello.threads, hello.is_signed, None if door is None else door.address.url,
                 )
             )  # fmt: skip
 
@@ -62,6 +65,10 @@ def check_plan(plan: Plan) -> None:
     check_target(plan.target)
     for name in plan.queues:
         check_queue(name)
+    if plan.weights and set(queue_weights(plan.weights)) != set(plan.queues):
+        raise InvalidInput(f"expected a weight for each queue or for none, got: {plan.weights} for {plan.queues}")
+    if plan.is_strict and (plan.weights or not plan.queues):
+        raise InvalidInput("expected --strict to go with --queues in their order, without weights, e.g. --queues a,b")
     if plan.health:
         parse_address(plan.health)
     for what, value, least, unit in (

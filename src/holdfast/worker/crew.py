@@ -7,12 +7,17 @@ it out, settles it, and gives the children new claims. Neither waits for the oth
 claim's kind is known only when it is here. So the reach starts at one and grows by a tenth of what has found a slot; a
 claim that finds none is handed back at once, and its queue rests here until such a slot is free. So a long sync task does
 not hold up a queue of async ones, nothing is hoarded that another worker could run, and little is claimed in vain.
+
+**Ahead.** Of that, only as many as there are idle slots are taken from queues with limits: there a claim is a start, and one
+that waited in a child would be counted as running while it is not. The rest is claimed ahead, from queues without limits.
+With several kinds of slot the fewest idle ones count; and a limited queue whose job has taken the last idle slot of its kind
+rests, so that no start is charged for a claim that has to be handed back.
 """
 
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +29,13 @@ from holdfast.worker.messages import Answer, Ask, Slot
 
 _SHOWN: Final = 100
 """How many running jobs of one child a report names."""
+
+
+class Room(NamedTuple):
+    """How many claims to take: so many to start at once, and so many more to have at hand."""
+
+    now: int
+    ahead: int
 
 
 class Inbox(msgspec.Struct):
@@ -46,36 +58,40 @@ class Crew:
         self._inbox = Inbox()
         self._wake = wake
         self._fitted = 0
-        self._resting: dict[str, Slot] = {}
+        self._resting: dict[str, tuple[Slot, bool]] = {}
+        """By queue: the slot that it waits for, and whether an idle one."""
 
     # --- claims -------------------------------------------------------------------------------------------
 
-    def room(self) -> int:
-        """Tell how many claims to take now."""
+    def room(self) -> Room:
+        """Tell how many claims to take."""
         with self.lock:
             ready = [hand for hand in self.hands if hand.is_ready]
             kinds: set[Slot] = set().union(*(hand.slots() for hand in ready))
             room = sum(min(sum(hand.room(kind) for kind in kinds), hand.left()) for hand in ready)
-            return room if len(kinds) == 1 else min(room, 1 + self._fitted // 10)
+            idle = [sum(min(hand.idle(kind), hand.left()) for hand in ready) for kind in kinds]
+            reach = room if len(kinds) == 1 else min(room, 1 + self._fitted // 10)
+            now = min(min(filter(None, idle), default=0), reach)
+            return Room(now, reach - now)
 
     def not_resting(self, queues: Iterable[str]) -> list[str]:
         """Leave out the queues whose next job needs a slot that is not free."""
         if not self._resting:
             return list(queues)
         with self.lock:
-            rested = [queue for queue, slot in self._resting.items() if any(hand.free(slot) for hand in self.hands)]
+            rested = [queue for queue, wanted in self._resting.items() if self._has_slot(*wanted)]
             for queue in rested:
                 del self._resting[queue]
             return [queue for queue in queues if queue not in self._resting]
 
-    def give(self, claims: Sequence[Claim]) -> None:
-        """Share claims out, each to the child with the most room for it. What finds no slot goes back to the store."""
+    def give(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Share claims out, each to the child with the most room for it. Give those that found no slot: they go back."""
         back: list[Claim] = []
         with self.lock:
             ready = [hand for hand in self.hands if hand.is_ready]
             if len(ready) == 1 and len(ready[0].slots()) == 1:
                 ready[0].give(claims)
-                return
+                return back
             shares: dict[Hand, list[Claim]] = {hand: [] for hand in ready}
             taken: Counter[tuple[Hand, Slot]] = Counter()
             for claim in claims:
@@ -86,13 +102,21 @@ class Crew:
             self._learn(claims, back, ready)
         if back:
             self.post(verdicts=[released(claim) for claim in back])
+        return back
 
     def _learn(self, claims: Sequence[Claim], back: list[Claim], ready: list[Hand]) -> None:
         self._fitted = min(self._fitted + len(claims) - len(back), 10_000)
-        for claim in back:
-            self._fitted //= 2
-            if ready:
-                self._resting[claim.queue] = ready[0].slot_of(claim)
+        self._fitted //= 2 ** min(len(back), 20)
+        if not ready:
+            return
+        suspects = {(claim.queue, ready[0].slot_of(claim), claim.is_limited) for claim in back}
+        suspects |= {(claim.queue, ready[0].slot_of(claim), True) for claim in claims if claim.is_limited}
+        for queue, slot, is_idle in suspects:
+            if not self._has_slot(slot, is_idle):
+                self._resting[queue] = (slot, is_idle)
+
+    def _has_slot(self, slot: Slot, is_idle: bool) -> bool:
+        return any(hand.idle(slot) if is_idle else hand.free(slot) for hand in self.hands)
 
     def held(self) -> int:
         with self.lock:
@@ -163,7 +187,8 @@ def _choose(claim: Claim, shares: Mapping[Hand, Sequence[Claim]], taken: Counter
     most = 0
     for hand, share in shares.items():
         slot = hand.slot_of(claim)
-        free = min(hand.free(slot) - taken[hand, slot], hand.left() - len(share))
+        slots = hand.idle(slot) if claim.is_limited else hand.free(slot)
+        free = min(slots - taken[hand, slot], hand.left() - len(share))
         if free > most:
             best, most = hand, free
     if best is not None:

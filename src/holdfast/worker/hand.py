@@ -114,6 +114,10 @@ class Hand:
         size = self.pace.depth if slot == "main" else self._sizes[slot]
         return max(0, size - self._counts[slot])
 
+    def idle(self, slot: Slot) -> int:
+        """Tell how many more claims of this kind it could start at once."""
+        return max(0, self._sizes[slot] - self._counts[slot]) if self.is_ready else 0
+
     def left(self) -> int:
         """Tell how many claims it may still be given before it has to be replaced."""
         return self._max_runs - self.runs - len(self._held) if self._max_runs else PLACES

@@ -11,6 +11,9 @@ class Plan(msgspec.Struct, frozen=True):
     threads: int = 0
     coroutines: int = 100
     queues: tuple[str, ...] = ()
+    weights: dict[str, int] = {}
+    """The shares of the queues, if they are not to take turns."""
+    is_strict: bool = False
     is_burst: bool = False
     lease_s: float = 10.0
     grace_s: float = 25.0

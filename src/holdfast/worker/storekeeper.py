@@ -22,7 +22,7 @@ from holdfast.run.beater import Beater
 from holdfast.run.identity import new_worker
 from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
-from holdfast.worker.crew import Crew, Inbox
+from holdfast.worker.crew import Crew, Inbox, Room
 from holdfast.worker.hand import Hand
 from holdfast.worker.messages import Answer, Ask
 from holdfast.worker.plan import Plan
@@ -62,7 +62,7 @@ class Storekeeper(threading.Thread):
         self._vitals = vitals
         self._tally = tally
         self._is_burst = plan.is_burst
-        self._rotation = Rotation(store, self._queues or None)
+        self._rotation = Rotation(store, self._queues or None, plan.weights, is_strict=plan.is_strict)
         self._is_claiming = True
         self._needs_lease = False
         self._is_stopping = threading.Event()
@@ -125,7 +125,7 @@ class Storekeeper(threading.Thread):
         except BaseException:
             self._crew.put_back(inbox)
             raise
-        self._crew.give(claims)
+        self._rotation.take_back(self._crew.give(claims))
         self._keep_house()
         return bool(inbox or claims)
 
@@ -136,19 +136,19 @@ class Storekeeper(threading.Thread):
         if inbox.notes:
             self._store.note(inbox.notes)
             inbox.notes = []
-        room = self._crew.room() if self._is_claiming else 0
-        if not inbox.verdicts and not room:
+        room = self._crew.room() if self._is_claiming else Room(0, 0)
+        if not inbox.verdicts and not any(room):
             return []
-        queues = self._crew.not_resting(self._rotation.turn()) if room else []
-        lost, claims = self._store.exchange(inbox.verdicts, self.worker, queues, room)
+        queues = self._crew.not_resting(self._rotation.turn()) if any(room) else []
+        lost, claims = self._store.exchange(inbox.verdicts, self.worker, queues, room.now, ahead=room.ahead)
         self._vitals.reach()
         if self._tally is not None:
             self._tally.settle(inbox.verdicts, lost)
             self._tally.take(claims)
         for refused in lost:
             log.warning("a verdict on job %s came too late and changed nothing: %s", refused.id, refused.why)
-        self._rotation.saw(len(claims), room)
-        self.found_nothing = bool(room) and not claims
+        self._rotation.saw(claims, room.now)
+        self.found_nothing = room.now > 0 and not claims
         return claims
 
     def _relay(self, hand: Hand, ask: Ask) -> None:
@@ -175,10 +175,17 @@ class Storekeeper(threading.Thread):
         if self.found_nothing and self._is_burst:
             self._on_news()
         due = min(self._rescue_at, self._tidy_at)
-        wants_more = self._is_claiming and self._crew.room() > 0
-        queues: Sequence[str] | None = (self._queues or None) if wants_more else ()
-        self._store.wait(queues, max(0.0, due - time.monotonic()))
+        # With no idle slot a queue with limits gives nothing, however much is ready there: waiting for it would be spinning.
+        # What was to be claimed ahead is claimed with the next verdict.
+        wants_more = self._is_claiming and self._crew.room().now > 0
+        self._store.wait(self._awaited() if wants_more else (), max(0.0, due - time.monotonic()))
         self._beater.hurry()  # what woke us may be a cancellation, and only a beat tells
+
+    def _awaited(self) -> Sequence[str] | None:
+        """Give the queues to wait for: all that are served, but those that rest, full of work as they may be."""
+        served = self._rotation.names
+        awake = self._crew.not_resting(served)
+        return (self._queues or None) if len(awake) == len(served) else awake
 
     def _endure(self, error: StoreError) -> None:
         self._vitals.fail()

@@ -37,7 +37,7 @@ def untouched(app: Holdfast) -> Iterator[Holdfast]:
 
 WRONG_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"retires": 3}, UnknownOption, r"has no option 'retires'; did you mean 'retries'\?"),
-    ({"xyzzy": 3}, UnknownOption, r"has no option 'xyzzy'; it has: .*priority, queue, result_ttl, retries"),
+    ({"xyzzy": 3}, UnknownOption, r"has no option 'xyzzy'; it has: .*priority, queue, rerun, result_ttl, retries"),
     ({"retries": -1}, InvalidInput, "expected retries to be an integer of 0 or more, got: -1"),
     ({"retries": True}, InvalidInput, "expected retries to be an integer of 0 or more, got: True"),
     ({"retries": 3.0}, InvalidInput, r"got: 3\.0"),

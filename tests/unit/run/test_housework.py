@@ -18,7 +18,7 @@ from holdfast.store.memory.store import MemoryStore
 from holdfast.testing.contract.background_call import DEADLINE_S
 from holdfast.testing.contract.sample_jobs import claimed, enlisted, pushed, record, run_to, state
 from holdfast.testing.contract.virtual_clock import VirtualClock
-from tests.unit.run.making import wait_until
+from tests.unit.run.making import claim_of, wait_until
 from tests.unit.run.troubled import TroubledStore
 
 AWAY = StoreUnavailable("the disk is full")
@@ -231,10 +231,10 @@ def test_a_new_queue_is_news_once_and_only_after_a_claim_came_up_short(store: Me
     rotation.turn()
     pushed(store, queue="second")
     assert not rotation.has_news()
-    rotation.saw(0, 1)
+    rotation.saw([], 1)
     assert rotation.has_news()
     assert sorted(rotation.turn()) == ["first", "second"]
-    rotation.saw(0, 1)
+    rotation.saw([], 1)
     assert not rotation.has_news()
     assert not Rotation(store, ["first"]).has_news()
 
@@ -251,9 +251,9 @@ def test_a_worker_for_all_queues_learns_of_new_ones_when_a_claim_comes_up_short(
     pushed(store, "new")
     assert rotation.turn() == ["new"]
     pushed(store, "newer")
-    rotation.saw(4, 4)
+    rotation.saw([claim_of()] * 4, 4)
     assert rotation.turn() == ["new"]
-    rotation.saw(3, 4)
+    rotation.saw([claim_of()] * 3, 4)
     assert sorted(rotation.turn()) == ["new", "newer"]
 
 

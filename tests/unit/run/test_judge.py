@@ -97,7 +97,7 @@ class Unspeakable:
         (Snooze(-1), "the delay of Snooze to be 0 or more seconds"),
         (Snooze(until=datetime(2030, 1, 1)), "until of Snooze to be an aware datetime"),
         (Retry(delay=float("nan")), "the delay of Retry to be 0 or more seconds"),
-        (RunControl(), "is not Retry, Snooze or Cancel"),
+        (RunControl(), "is not Retry, Snooze, RateLimited or Cancel"),
         (Wordless(), "AttributeError"),
         (Cancel(Unspeakable()), "no words"),  # type: ignore[arg-type]
     ],

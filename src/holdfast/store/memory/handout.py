@@ -94,4 +94,5 @@ def _take(shelf: Shelf, entry: Entry, worker: str, nonce: str, now_us: int) -> C
         crash_budget=entry.new.crash_budget,
         claimed_us=now_us,
         due_us=entry.due_us,
+        is_limited=shelf.policy.is_limited,
     )

@@ -78,14 +78,14 @@ class Claiming:
         round_.read_news(self._make_ready(look, self._values(queue), limit, returning=" returning lane"))
         seqs = Handout(round_).take(limit)
         round_.save()
-        return self._hand_over(seqs)
+        return self._hand_over(seqs, round_.policy.is_limited)
 
-    def _hand_over(self, seqs: list[int]) -> list[Claim]:
+    def _hand_over(self, seqs: list[int], is_limited: bool) -> list[Claim]:
         if not seqs:
             return []
         values = {"seqs": json.dumps(seqs), "worker": self._worker, "nonce": self._nonce, "now": self._now_us}
         rows = {row[0]: row for row in self._connection.execute(self._statements["take"], values)}
-        return [Claim(*rows[seq][1:]) for seq in seqs]
+        return [Claim(*rows[seq][1:], is_limited) for seq in seqs]
 
     # --- both -------------------------------------------------------------------------------------------
 

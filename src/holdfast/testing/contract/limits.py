@@ -258,6 +258,14 @@ def test_jobs_are_handed_out_ahead_only_from_queues_without_limits(store: Store,
     assert len(claims) == 1
 
 
+def test_a_claim_tells_whether_its_queue_has_limits(store: Store, worker: str) -> None:
+    store.queues.set_policy("limited", QueuePolicy(lane_limits=Limits(max_running=100)))
+    store.queues.set_policy("weighted", QueuePolicy(weights={"a": 2}))
+    store.push([*jobs(1, "limited"), *jobs(1, "weighted", lane="a"), *jobs(1, "plain")])
+    claims = store.claim(worker, ["limited", "weighted", "plain"], 10)
+    assert [(one.queue, one.is_limited) for one in claims] == [("limited", True), ("weighted", False), ("plain", False)]
+
+
 # --- overlays ---------------------------------------------------------------------------------------------------
 
 
