@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
 
+from holdfast.app import patience
 from holdfast.app.arguments import grace_s, lease_s, module_names, queue_names, queue_shares
 from holdfast.app.blocking import refuse_inside_a_loop
 from holdfast.app.call import Call
@@ -25,6 +26,7 @@ from holdfast.app.taskset import TaskSet
 from holdfast.errors import DeclarationError, DuplicateJob, InvalidInput, QueueFull
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.queue import QueuePolicy
+from holdfast.policy.bounds import FULL
 from holdfast.policy.names import check_job_id, check_queue, check_task
 from holdfast.store.protocol import Clock, Store
 from holdfast.wire.codec import Codec
@@ -100,6 +102,8 @@ class Holdfast:
 
         `order`: `fifo` or `lifo`. Limits of the whole queue, for all workers together: `rate` ("100/m") with `burst`,
         `max_running`, `breaker`; of each of its lanes: the same names after `lane_`. `weights`: the shares of lanes.
+        `max_size`: how many jobs may wait to start; `on_full`: `reject`, `block` (for `block_timeout`) or `spill` (for
+        `spill_ttl`).
         """
         from holdfast.app.flow_options import policy_of  # only for those who declare a queue
 
@@ -122,7 +126,7 @@ class Holdfast:
         connection = self.connection()
         job = Clerk(self, connection.store, connection.ring).write(call)
         self.declare_queues_of([job])
-        return self._accepted(connection.store.push([job])[0])
+        return self._accepted(patience.push(connection.store, [job])[0])
 
     @overload
     def enqueue(self, task: Task[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Job[R]: ...
@@ -148,7 +152,7 @@ class Holdfast:
         self.declare_queues_of(jobs)
         pushed: list[Pushed] = []
         for batch in _batches(jobs):
-            pushed += connection.store.push(batch)
+            pushed += patience.push(connection.store, batch)
         return self._handles(pushed)
 
     async def aenqueue_many(self, calls: Iterable[Call[Any]]) -> list[Job[Any]]:
@@ -407,8 +411,11 @@ class Holdfast:
 
     def _accepted(self, pushed: Pushed) -> Job[Any]:
         if pushed.decision == "refused":
-            kind = QueueFull if pushed.reason == "full" else DuplicateJob
-            raise kind(f"job {pushed.id} was refused: {pushed.reason}. Nothing was stored.")
+            if pushed.reason == FULL:
+                raise QueueFull(
+                    f"job {pushed.id} was refused: its queue is full. Nothing was stored. Try again later, or give the queue another max_size or on_full."
+                )
+            raise DuplicateJob(f"job {pushed.id} was refused: {pushed.reason}. Nothing was stored.")
         return Job(self, pushed.id, pushed.decision, pushed.reason)
 
 

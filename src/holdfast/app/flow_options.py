@@ -11,10 +11,11 @@ import msgspec
 from msgspec import UNSET
 
 from holdfast.app.breaker import Breaker
-from holdfast.app.options import nearest, whole_number
+from holdfast.app.options import Seconds, nearest, whole_number
 from holdfast.errors import InvalidInput, UnknownOption
 from holdfast.model import queue as model
-from holdfast.model.queue import Limits, Order, QueueOverlay, QueuePolicy, Rate
+from holdfast.model.queue import Limits, OnFull, Order, QueueOverlay, QueuePolicy, Rate
+from holdfast.policy.moments import duration_us
 from holdfast.policy.rates import parse_breaker, parse_rate
 from holdfast.policy.shares import lane_weights
 
@@ -32,6 +33,10 @@ class QueueOptions(TypedDict, total=False):
     lane_max_running: int | None
     lane_breaker: Breaker | None
     weights: Mapping[str, int]
+    max_size: int | None
+    on_full: OnFull
+    spill_ttl: Seconds
+    block_timeout: Seconds | None
 
 
 def policy_of(given: Mapping[str, object]) -> QueuePolicy:
@@ -42,6 +47,7 @@ def policy_of(given: Mapping[str, object]) -> QueuePolicy:
         Limits(checked.get("rate"), checked.get("max_running"), checked.get("breaker")),
         Limits(checked.get("lane_rate"), checked.get("lane_max_running"), checked.get("lane_breaker")),
         checked.get("weights", {}),
+        **{name: checked[name] for name in ("max_size", "on_full", "spill_ttl_us", "block_us") if name in checked},
     )
 
 
@@ -63,8 +69,9 @@ def overlay_without(overlay: QueueOverlay, names: Iterable[str]) -> QueueOverlay
 
 _FIELDS: Final = (
     "order", "rate", "max_running", "breaker", "lane_rate", "lane_max_running", "lane_breaker", "weights",
+    "max_size", "on_full",
 )  # fmt: skip
-_KNOWN: Final = (*_FIELDS, "burst", "lane_burst")
+_KNOWN: Final = (*_FIELDS, "burst", "lane_burst", "spill_ttl", "block_timeout")
 
 
 def _checked(given: Mapping[str, object], where: str) -> dict[str, Any]:
@@ -83,6 +90,23 @@ def _checked(given: Mapping[str, object], where: str) -> dict[str, Any]:
         checked["order"] = _order(given["order"])
     if "weights" in given:
         checked["weights"] = lane_weights(given["weights"])
+    return checked | _bound(given)
+
+
+def _bound(given: Mapping[str, object]) -> dict[str, Any]:
+    checked: dict[str, Any] = {}
+    if "max_size" in given:
+        size = given["max_size"]
+        checked["max_size"] = None if size is None else whole_number(size, "max_size")
+    if "on_full" in given:
+        if given["on_full"] not in ("reject", "block", "spill"):
+            raise InvalidInput(f"expected on_full to be 'reject', 'block' or 'spill', got: {given['on_full']!r}")
+        checked["on_full"] = given["on_full"]
+    if "spill_ttl" in given:
+        checked["spill_ttl_us"] = duration_us(given["spill_ttl"], "spill_ttl")
+    if "block_timeout" in given:
+        timeout = given["block_timeout"]
+        checked["block_us"] = None if timeout is None else duration_us(timeout, "block_timeout")
     return checked
 
 

@@ -41,5 +41,6 @@ def _prepared(app: "Holdfast", calls: Iterable[Call[Any]]) -> tuple[Guest, list[
             f"{info.where} ({info.kind}) cannot take part in a transaction of yours; use enqueue() after your commit, "
             "or keep jobs in your own database: postgresql:// or sqlite://"
         )
+    # A push that finds its queue full is refused: to wait for room inside the caller's transaction would wait for itself.
     # Declared queues are left to the workers: to write them here, on SQLite, would wait for the caller's own lock.
     return guest, Clerk(app, ours.store, ours.ring).write_all(calls)

@@ -65,6 +65,8 @@ class QueuePolicy(msgspec.Struct, frozen=True):
     on_full: OnFull = "reject"
     spill_ttl_us: int = DAY_US
     """How long a spilled job waits for room before it expires."""
+    block_us: int | None = None
+    """How long a caller waits for room before its push is refused; None: for ever."""
 
     @property
     def is_limited(self) -> bool:
@@ -90,6 +92,7 @@ class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
     max_size: int | msgspec.UnsetType | None = msgspec.UNSET
     on_full: OnFull | msgspec.UnsetType = msgspec.UNSET
     spill_ttl_us: int | msgspec.UnsetType = msgspec.UNSET
+    block_us: int | msgspec.UnsetType | None = msgspec.UNSET
 
 
 NO_OVERLAY = QueueOverlay()
