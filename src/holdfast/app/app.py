@@ -413,7 +413,8 @@ class Holdfast:
         if pushed.decision == "refused":
             if pushed.reason == FULL:
                 raise QueueFull(
-                    f"job {pushed.id} was refused: its queue is full. Nothing was stored. Try again later, or give the queue another max_size or on_full."
+                    f"job {pushed.id} was refused: its queue is full. Nothing was stored. Try again later, or give the "
+                    "queue another max_size or on_full."
                 )
             raise DuplicateJob(f"job {pushed.id} was refused: {pushed.reason}. Nothing was stored.")
         return Job(self, pushed.id, pushed.decision, pushed.reason)

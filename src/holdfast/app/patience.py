@@ -1,7 +1,7 @@
 """A push that waits for room, where the queue's policy wants it (`on_full="block"`).
 
-A refusal is final for the store: nothing was stored. Whether its caller waits is the caller's affair, and is decided here:
-it sleeps until the store tells of room, and pushes again what was refused. Others may be quicker; then it sleeps again, until
+A refusal is final for the store: nothing was stored. Whether its caller waits is the caller's affair, decided here: it
+sleeps until the store tells of room, and pushes again what was refused. Others may be quicker; then it sleeps again, until
 the time that the policy gives it is over. If the process dies meanwhile, what was stored is stored, and the rest never was.
 """
 
