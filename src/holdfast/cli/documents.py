@@ -91,6 +91,7 @@ def queue_document(queue: QueueRecord) -> Document:
         "until": iso(queue.until_us),
         "policy": settings_document(queue.policy),
         "overlay": overlay_document(queue),
+        "refused": queue.refused,
     }
 
 
@@ -105,6 +106,8 @@ def settings_document(policy: QueuePolicy) -> Document:
         "lane_max_running": policy.lane_limits.max_running,
         "lane_breaker": shown_breaker(policy.lane_limits.breaker),
         "weights": dict(sorted(policy.weights.items())),
+        "max_size": policy.max_size,
+        "on_full": policy.on_full,
     }
 
 

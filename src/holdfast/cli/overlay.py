@@ -20,8 +20,9 @@ from holdfast.errors import InvalidInput
 from holdfast.model.queue import QueueOverlay, QueueRecord, Rate
 from holdfast.store.protocol import Store
 
-_LIMITS: Final = ("rate", "max-running", "breaker", "lane-rate", "lane-max-running", "lane-breaker")
-_FIELDS: Final = ("order", *_LIMITS, "weights")
+_LIMITS: Final = ("rate", "max-running", "breaker", "lane-rate", "lane-max-running", "lane-breaker", "max-size")
+_FIELDS: Final = ("order", *_LIMITS, "weights", "on-full")
+_PLAIN: Final = ("order", "max_running", "breaker", "lane_max_running", "lane_breaker", "max_size", "on_full")
 _BURST: Final = click.IntRange(1, 1_000_000)
 
 
@@ -39,10 +40,14 @@ _BURST: Final = click.IntRange(1, 1_000_000)
 @click.option("--lane-breaker", type=BREAKER, metavar="N:TIME:M", help="As --breaker, for each lane.")
 @click.option("--weight", "weights", type=WEIGHT, multiple=True, metavar="LANE=N", help="A lane's share. Repeatable.")
 @click.option("--order", type=click.Choice(["fifo", "lifo"]), help="Which goes first among equals.")
+@click.option("--max-size", type=click.IntRange(0), metavar="N", help="How many jobs may wait to start.")
+@click.option(
+    "--on-full", type=click.Choice(["reject", "block", "spill"]), help="What becomes of a push that finds no room."
+)
 @click.option("--no-limit", "no_limits", type=click.Choice(_LIMITS), multiple=True, help="Lift this limit. Repeatable.")
 @shared
 def set_(name: str, **wishes: Any) -> None:
-    """Set limits, shares or the order of a queue, before what the program declares.
+    """Set limits, shares, the bound or the order of a queue, before what the program declares.
 
     It takes effect at once, on all workers, and stays until `holdfast queue unset`. What is not given stays as it is.
 
@@ -65,7 +70,8 @@ def set_(name: str, **wishes: Any) -> None:
 def unset(name: str, fields: tuple[str, ...], is_all: bool) -> None:
     """Take back what was set about a queue: what the program declares holds again.
 
-    FIELD is order, rate (with its burst), max-running, breaker, lane-rate, lane-max-running, lane-breaker or weights.
+    FIELD is order, rate (with its burst), max-running, breaker, lane-rate, lane-max-running, lane-breaker, weights, max-size
+    or on-full.
 
     \b
     Examples:
@@ -84,7 +90,7 @@ def _with(record: QueueRecord, wishes: dict[str, Any]) -> QueueOverlay:
     """Give the overlay with the wishes in it."""
     policy = record.policy
     lifted = {_attribute(field) for field in wishes["no_limits"]}
-    named = {field: wishes[field] for field in ("order", "max_running", "breaker", "lane_max_running", "lane_breaker")}
+    named = {field: wishes[field] for field in _PLAIN}
     rates = {
         "rate": _rate("", policy.limits.rate, wishes),
         "lane_rate": _rate("lane-", policy.lane_limits.rate, wishes),
