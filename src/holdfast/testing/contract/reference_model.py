@@ -355,9 +355,9 @@ class Model:
             return False
         queue = self._queues[name]
         if lane is not None:
-            return lane in queue.lanes and rules.release(queue.lane(lane))
+            return lane in queue.lanes and rules.release(queue.lane(lane), self._clock())
         was_paused, queue.is_paused = queue.is_paused, False
-        return rules.release(queue.flow) or was_paused
+        return rules.release(queue.flow, self._clock()) or was_paused
 
     def lanes(self, name: str) -> list[LaneRecord]:
         if name not in self._queues:
