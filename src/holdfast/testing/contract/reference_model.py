@@ -300,7 +300,7 @@ class Model:
             generation=old.generation + landing.begins_anew,
         )  # fmt: skip
         if verdict.outcome == "done" and job.new.key is not None:
-            until = remembered_until_us(job.new, now)
+            until = remembered_until_us(job.new.keep_done_s, job.new.fresh_for_us, now)
             self._queues[old.queue].successes[job.new.key] = Success(old.id, now, until, job.new.version)
         if landing.state == "succeeded":
             job.set(result=verdict.result, result_until_us=now + job.new.result_ttl_s * SECOND)
@@ -437,9 +437,9 @@ class Model:
             return False
         queue = self._queues[name]
         if lane is not None:
-            return lane in queue.lanes and rules.release(queue.lane(lane))
+            return lane in queue.lanes and rules.release(queue.lane(lane), self._clock())
         was_paused, queue.is_paused = queue.is_paused, False
-        return rules.release(queue.flow) or was_paused
+        return rules.release(queue.flow, self._clock()) or was_paused
 
     def lanes(self, name: str) -> list[LaneRecord]:
         if name not in self._queues:
