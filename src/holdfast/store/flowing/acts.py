@@ -34,7 +34,7 @@ def release_lane(ledger: Ledger, name: str, now_us: int) -> bool:
     round_ = Round(ledger, now_us)
     round_.read_news()
     (lane,) = round_.look_at([name])
-    was_held = rules.release(lane.flow)
+    was_held = rules.release(lane.flow, now_us)
     round_.place(lane)
     round_.save()
     return was_held
@@ -44,7 +44,7 @@ def release_queue(ledger: Ledger, now_us: int) -> bool:
     """Let the queue as a whole go on. Lanes that are held back themselves stay so."""
     round_ = Round(ledger, now_us)
     round_.read_news()
-    was_held = rules.release(round_.flow)
+    was_held = rules.release(round_.flow, now_us)
     round_.save()
     return was_held
 

@@ -51,10 +51,10 @@ class Entry(msgspec.Struct):
         return self.expires_us is not None and self.expires_us <= now_us
 
 
-def admit(job: NewJob, seq: int, now_us: int, *, is_successor: bool = False) -> Entry:
-    """Make the entry of a job that arrives now."""
+def admit(job: NewJob, seq: int, now_us: int, state: State | None = None) -> Entry:
+    """Make the entry of a job that arrives now: in this state, or as its time says."""
     due = due_us(job, now_us)
-    state: State = "waiting" if is_successor else "scheduled" if due > now_us else "ready"
+    state = state or ("scheduled" if due > now_us else "ready")
     return Entry(job, seq, state, due, now_us, job.seal, job.expires_us, job.priority)
 
 

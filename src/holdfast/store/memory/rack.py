@@ -20,6 +20,7 @@ from contextlib import contextmanager
 
 from holdfast.errors import StoreClosed
 from holdfast.model.job import NewJob
+from holdfast.model.states import State
 from holdfast.store.memory.bell import Bell
 from holdfast.store.memory.entry import Entry, admit
 from holdfast.store.memory.leases import Leases
@@ -62,15 +63,18 @@ class Rack:
 
     @contextmanager
     def hold(self, shelf: Shelf, now_us: int | None) -> Iterator[int]:
-        """Hold one shelf's lock and give the moment, read under it. At the end, ring if there is news.
+        """Hold one shelf's lock and give the moment, read under it. At the end, let in what was spilled, if there is room
+        now, and ring if there is news.
 
         It is news to a sleeper that something can be claimed sooner than before: one that sleeps for an
-        earlier job need not hear of a later one. It is news to a watcher that a job has ended or gone.
+        earlier job need not hear of a later one. It is news to a watcher that a job has ended or gone, and to a
+        producer that there is room.
         """
         with shelf.lock:
-            claimable, departures = shelf.next_claimable_us(), shelf.departures
+            claimable, departures, had_room = shelf.next_claimable_us(), shelf.departures, shelf.has_room
             yield self.moment(now_us)
-            if _is_sooner(shelf.next_claimable_us(), claimable):
+            shelf.let_in()
+            if (shelf.has_room and not had_room) or _is_sooner(shelf.next_claimable_us(), claimable):
                 self.bell.ring()
             elif shelf.departures != departures:
                 self.bell.ring_for_watchers()
@@ -123,9 +127,9 @@ class Rack:
         with self._directory_lock:
             del self._queue_of[job_id]
 
-    def put(self, shelf: Shelf, job: NewJob, now_us: int, *, is_successor: bool = False) -> None:
+    def put(self, shelf: Shelf, job: NewJob, now_us: int, state: State | None = None) -> None:
         """Put a new job, whose id was reserved, on the shelf, whose lock is held."""
-        shelf.add(admit(job, next(self._arrivals), now_us, is_successor=is_successor))
+        shelf.add(admit(job, next(self._arrivals), now_us, state))
 
     def drop(self, shelf: Shelf, entry: Entry) -> None:
         """Take a job off the shelf, whose lock is held. Its id is free again."""

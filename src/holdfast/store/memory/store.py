@@ -57,7 +57,7 @@ class MemoryStore:
         nonce = secrets.token_hex(8)
         with self._rack.step():
             lease = self._rack.roster.require(worker, self._rack.moment(now_us))
-            for shelf in self._rack.shelves(queues):
+            for shelf in self._rack.shelves(dict.fromkeys(queues)):
                 free = limit - len(claims) + (0 if shelf.policy.is_limited else ahead)
                 if free <= 0:
                     continue
@@ -103,6 +103,22 @@ class MemoryStore:
     def wake(self) -> None:
         self._rack.check_open()
         self._rack.bell.alarm()
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        self._rack.check_open()
+
+        def look() -> float | None:
+            return 0 if self._has_room(queue) else None
+
+        self._rack.bell.sleep(look, timeout_s)
+        return self._has_room(queue)
+
+    def _has_room(self, queue: str) -> bool:
+        shelf = self._rack.find(queue)
+        if shelf is None:
+            return True
+        with shelf.lock:
+            return shelf.has_room
 
     def note(self, notes: Sequence[Progress], now_us: int | None = None) -> list[Lost]:
         lost: list[Lost | None] = []

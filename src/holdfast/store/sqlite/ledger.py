@@ -62,8 +62,10 @@ class SqliteLedger:
         self._connection.executemany(sql, [(self._queue, name) for name in names])
 
     def best(self, wanted: Mapping[str, int], *, is_lifo: bool) -> dict[str, list[int]]:
-        best = self._best_lifo if is_lifo else self._best_fifo
-        return {name: best(name or None, number) for name, number in wanted.items()}
+        if is_lifo:
+            return {name: self._best_lifo(name or None, number) for name, number in wanted.items()}
+        found = self._run("best_fifo", names=json.dumps(list(wanted)), limit=max(wanted.values()), now=self._now_us)
+        return {name: json.loads(seqs)[: wanted[name]] for name, seqs in found}
 
     def put_in_force(self, declared: str | None, overlay: str | None, *, is_lifo: bool) -> None:
         self._do(
@@ -76,9 +78,6 @@ class SqliteLedger:
 
     def stir_all(self, now_us: int) -> None:
         self._run("stir_lanes", now=now_us)
-
-    def _best_fifo(self, lane: str | None, number: int) -> list[int]:
-        return [row[0] for row in self._run("best_fifo", lane=lane, limit=number, now=self._now_us)]
 
     def _best_lifo(self, lane: str | None, number: int) -> list[int]:
         """Read one priority at a time: only so can the index be read backwards."""

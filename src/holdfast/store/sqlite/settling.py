@@ -80,15 +80,15 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
         ))  # fmt: skip
         if number > KEEP_RUNS:
             settled.old_runs.append((seq, seq, KEEP_RUNS))
-    _tell_claims(settled, verdict, row, now_us)
+    if row[-1] or verdict.slows_us:
+        _tell_claims(settled, verdict, row, now_us)
     settled.has_ended |= ended
     settled.has_made_room |= not ended
 
 
 def _tell_claims(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int) -> None:
     queue, lane, is_flowing = row[20:]
-    if is_flowing or verdict.slows_us:
-        settled.news += of_verdict(verdict, queue, lane, now_us)
-        settled.has_made_room = True
-    if not is_flowing and verdict.slows_us:
+    settled.news += of_verdict(verdict, queue, lane, now_us)
+    settled.has_made_room = True
+    if not is_flowing:
         settled.new_flows.add(queue)

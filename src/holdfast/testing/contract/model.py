@@ -47,6 +47,9 @@ POLICIES = (
     QueuePolicy(limits=Limits(breaker=Breaker(2, 2 * SECOND, 1)), lane_limits=Limits(max_running=2)),
     QueuePolicy(lane_limits=Limits(Rate(500_000, 2), breaker=Breaker(1, 3 * SECOND, 2)), weights={"y": 2}),
     QueuePolicy(lane_limits=Limits(Rate(0))),
+    QueuePolicy(max_size=3),
+    QueuePolicy("lifo", max_size=2, on_full="spill", spill_ttl_us=4 * SECOND),
+    QueuePolicy(limits=Limits(max_running=1), max_size=4, on_full="spill"),
 )
 IDENTITIES: tuple[dict[str, Any], ...] = (
     *[{}] * 4,
@@ -292,7 +295,9 @@ class Program(RuleBasedStateMachine):
     def _ask(self, model: Callable[[Any], Any], store: Callable[[Any], Any] | None = None) -> tuple[Any, Any]:
         """Do one thing to the model and to the store, and give what each answered."""
         next(self.operations)
-        return _answer(model, self.model), _answer(store or model, self.store)
+        expected = _answer(model, self.model)
+        self.model.let_in()
+        return expected, _answer(store or model, self.store)
 
     def _same(self, model: Callable[[Any], Any], store: Callable[[Any], Any] | None = None) -> None:
         """Do one thing to both, to which both must give the same answer."""

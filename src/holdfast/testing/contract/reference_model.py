@@ -1,7 +1,8 @@
 """What a store does, written to be read: plain dicts and lists, everything sorted and searched on every call.
 
 Slow, and obviously right. It shares with the real stores only the rules that are data or pure functions (`MOVES`,
-`seen_as`, `land`, `policy.flow`, `policy.identity`); how they are applied is written here a second time. Its tokens are
+`seen_as`, `land`, `policy.flow`, `policy.identity`,
+`policy.bounds`); how they are applied is written here a second time. Its tokens are
 `number-m<claim>`, so the part before the dash is comparable with any store's.
 """
 
@@ -21,15 +22,19 @@ from holdfast.model.states import FINAL, RETRIABLE, State, is_move, seen_as
 from holdfast.model.verdict import CRASHED, UNKNOWN_TASK, Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord
 from holdfast.policy import flow as rules
+from holdfast.policy.bounds import has_room, refused, spilled, spilled_until_us
 from holdfast.policy.flow import HELD, Flow, result_of
-from holdfast.policy.identity import Holder, KeyState, Success, remembered_until_us, rule
+from holdfast.policy.identity import Holder, KeyState, Ruling, Success, remembered_until_us, rule
 from holdfast.policy.landing import land
 from holdfast.policy.moments import SECOND
 from holdfast.policy.overlay import overlaid
 from holdfast.store.protocol import Clock
 
 FIFO = QueuePolicy("fifo")
-UNSTARTED: tuple[State, ...] = ("waiting", "scheduled", "ready", "parked")
+UNSTARTED: tuple[State, ...] = ("waiting", "scheduled", "ready", "parked", "spilled")
+
+
+SIZED: tuple[State, ...] = ("waiting", "scheduled", "ready")
 
 
 @dataclass
@@ -71,6 +76,7 @@ class ModelQueue:
     is_flowing: bool = False
     flow: Flow = field(default_factory=Flow)
     lanes: dict[str, Flow] = field(default_factory=dict)
+    refused: int = 0
     successes: dict[str, Success] = field(default_factory=dict)
     """The last success under each key, for ever: one that is past its term counts for nothing."""
 
@@ -102,11 +108,17 @@ class Model:
         queue = self._queues.setdefault(new.queue, ModelQueue())
         if new.id in self.jobs:
             return Pushed(new.id, "duplicate")
-        if new.key is None:
-            self._store(new, queue)
-            return Pushed(new.id, "created")
-        ruling = rule(new, self._known(new.queue, new.key), now)
+        ruling = Ruling("create", Pushed(new.id, "created"))
+        if new.key is not None:
+            ruling = rule(new, self._known(new.queue, new.key), now)
         target = None if ruling.target is None else self.jobs[ruling.target]
+        freed = ruling.act == "replace" and target is not None and target.shown.state in SIZED
+        if ruling.act in ("create", "follow", "replace") and not has_room(queue.policy, self._size(new.queue) - freed):
+            if queue.policy.on_full == "spill" and ruling.act == "create":
+                self._store(new, queue, "spilled")
+                return spilled(new.id, queue.policy)
+            queue.refused += 1
+            return refused(new.id)
         if ruling.act == "merge" and target is not None:
             due = min(target.shown.due_us, self._due_us(new))
             target.set(priority=max(target.shown.priority, new.priority), due_us=due)
@@ -144,6 +156,17 @@ class Model:
                 if job.new.key not in held:
                     job.move("scheduled")
 
+    def _size(self, queue: str) -> int:
+        return len(self._in(queue, *SIZED))
+
+    def let_in(self) -> None:
+        """Let spilled jobs in where there is room. Every operation ends with it."""
+        for name, queue in self._queues.items():
+            waiting = sorted(self._in(name, "spilled"), key=lambda job: (-job.shown.priority, job.seq))
+            for job in waiting:
+                if has_room(queue.policy, self._size(name)):
+                    job.move("scheduled", expires_us=job.new.expires_us)
+
     def _due_us(self, new: NewJob) -> int:
         now = self._clock()
         return max(now, now + new.delay_us if new.at_us is None else new.at_us)
@@ -156,6 +179,8 @@ class Model:
             expires_us=new.expires_us, crash_budget=new.crash_budget, tags=new.tags, lane=new.lane,
             key=new.key, version=new.version,
         )  # fmt: skip
+        if state == "spilled":
+            shown = changed(shown, expires_us=spilled_until_us(queue.policy, new.expires_us, now))
         queue.is_flowing |= new.lane is not None
         self.jobs[new.id] = ModelJob(new, next(self._numbers), shown)
 
@@ -163,7 +188,7 @@ class Model:
         if not self._is_live(worker):
             raise LeaseLost(worker)
         claims: list[Claim] = []
-        for name in queues:
+        for name in dict.fromkeys(queues):
             queue = self._queues.get(name)
             if queue is not None and not queue.is_paused:
                 most = limit - len(claims) + (0 if queue.policy.is_limited else ahead)
@@ -382,7 +407,7 @@ class Model:
         assert all(due > now for due in later)
         return QueueRecord(
             name, queue.policy, queue.is_paused, counts, min(ready, default=None), min(later, default=None),
-            *self._standing(name), queue.overlay,
+            *self._standing(name), queue.overlay, queue.refused,
         )  # fmt: skip
 
     def set_policy(self, name: str, policy: QueuePolicy) -> bool:
@@ -412,9 +437,9 @@ class Model:
             return False
         queue = self._queues[name]
         if lane is not None:
-            return lane in queue.lanes and rules.release(queue.lane(lane))
+            return lane in queue.lanes and rules.release(queue.lane(lane), self._clock())
         was_paused, queue.is_paused = queue.is_paused, False
-        return rules.release(queue.flow) or was_paused
+        return rules.release(queue.flow, self._clock()) or was_paused
 
     def lanes(self, name: str) -> list[LaneRecord]:
         if name not in self._queues:
