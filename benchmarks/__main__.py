@@ -11,7 +11,7 @@ import platform
 import sqlite3
 from collections.abc import Callable
 
-from benchmarks import core, flow, flow_memory, servers, tree
+from benchmarks import core, flow, memory, servers, tree
 from benchmarks.core import Figures
 
 
@@ -57,9 +57,9 @@ GOALS = {
     "lateness of delayed jobs p99 (ms)": "goal: under 15",
     "idle worker, share of one core (%)": "goal: under 0.5",
     "claim among 1,000,000 / among 1,000": "goal: under 2",
+    "claim among 100,000 lanes, half limited / from one": "goal: under 3",
     "raise a priority among 100,000, in memory, p50 (ms)": "goal: under 0.1",
     "claim and settle beside 10,000 full lanes / beside none, in memory": "goal: under 2",
-    "claim among 100,000 lanes, half limited / from one": "goal: under 3",
     "start of a worker to its first job (s)": "goal: under 0.7",
     "killed child: its job runs again, median of 20 (s)": "goal: under 1",
     "killed worker: its job runs again elsewhere, median of 20 (s)": "goal: under 12",
@@ -93,10 +93,10 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "lateness": core.lateness,
     "idle": core.idle,
     "depth": core.depth,
-    "flow_bump": flow_memory.bump,
-    "flow_held_back": flow_memory.held_back,
     "flow_lanes": flow.lanes,
     "flow_crowd": flow.crowd,
+    "memory_bump": memory.bump,
+    "memory_held_back": memory.held_back,
     "startup": tree.startup,
     "recovery_child": tree.recovery_child,
     "recovery_tree": tree.recovery_tree,

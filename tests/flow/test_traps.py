@@ -53,7 +53,7 @@ def test_2_to_raise_a_priority_among_a_hundred_thousand_takes_no_time(app: Holdf
         assert call.enqueue().decision == "merged"
         took_s.append(time.perf_counter() - began)
     assert sorted(took_s)[len(took_s) // 2] < 0.001, (
-        "44 ms it was; `python -m benchmarks --only flow` measures it exactly"
+        "44 ms it was; `python -m benchmarks --only bump` measures it exactly"
     )
     app.drain(limit=1)
     assert diary.read == ["50199"]

@@ -1,4 +1,4 @@
-"""Lanes, limits and keys: what one bump and one claim cost among many."""
+"""Keys and lanes in memory: what one bump costs among many jobs, and one round beside many lanes."""
 
 import statistics
 import time
