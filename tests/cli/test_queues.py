@@ -8,7 +8,7 @@ from holdfast.testing.contract.sample_jobs import failed, jobs, record
 from tests.cli.conftest import PretendedWorker, Shop
 
 KEYS = {
-    "name", "is_paused", "order", "size", "counts", "oldest_ready", "next_due", "standing", "until", "policy", "overlay",
+    "name", "is_paused", "order", "size", "counts", "oldest_ready", "next_due", "standing", "until", "policy", "overlay", "refused",
 }  # fmt: skip
 
 
@@ -101,6 +101,7 @@ class TestHeldBack:
         assert told["policy"] == {
             "order": "lifo", "rate": "100/m", "burst": 20, "max_running": 8, "breaker": "10:5m:3",
             "lane_rate": "1/s", "lane_burst": 1, "lane_max_running": None, "lane_breaker": None, "weights": {"gold": 4},
+            "max_size": None, "on_full": "reject",
         }  # fmt: skip
         assert (told["standing"], told["until"], told["overlay"]) == ("open", None, {})
 

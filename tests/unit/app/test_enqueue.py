@@ -110,11 +110,16 @@ class FullStore:
         return [Pushed(job.id, "refused", self._reason) for job in jobs]
 
 
-@pytest.mark.parametrize(("reason", "error"), [("full", QueueFull), ("another has its key", DuplicateJob)])
-def test_a_refusal_is_raised_by_one_and_marked_among_many(app: Holdfast, reason: str, error: type[Exception]) -> None:
+@pytest.mark.parametrize(
+    ("reason", "error", "told"),
+    [("full", QueueFull, "its queue is full"), ("another has its key", DuplicateJob, "another has its key")],
+)
+def test_a_refusal_is_raised_by_one_and_marked_among_many(
+    app: Holdfast, reason: str, error: type[Exception], told: str
+) -> None:
     task = app.task(name="add")(add)
     app.attach(FullStore(app.store, reason))  # type: ignore[arg-type]
-    with pytest.raises(error, match=f"was refused: {reason}. Nothing was stored"):
+    with pytest.raises(error, match=f"was refused: {told}. Nothing was stored"):
         task.enqueue(1)
     (job,) = app.enqueue_many([task.s(1)])
     assert (job.decision, job.reason) == ("refused", reason)

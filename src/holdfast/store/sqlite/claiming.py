@@ -95,7 +95,7 @@ class Claiming:
             return []
         values = {"seqs": json.dumps(seqs), "worker": self._worker, "nonce": self._nonce, "now": self._now_us}
         rows = {row[0]: row for row in self._connection.execute(self._statements["take"], values)}
-        return [Claim(*rows[seq][1:], is_limited=is_limited) for seq in seqs]
+        return [Claim(*(*rows[seq][1:], is_limited)) for seq in seqs]
 
     # --- all -------------------------------------------------------------------------------------------
 
