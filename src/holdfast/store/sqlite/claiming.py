@@ -5,6 +5,8 @@ import os
 import sqlite3
 from collections.abc import Sequence
 
+import msgspec
+
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import UNKNOWN_TASK
 from holdfast.store.flowing.handout import Handout
@@ -85,7 +87,8 @@ class Claiming:
             return []
         values = {"seqs": json.dumps(seqs), "worker": self._worker, "nonce": self._nonce, "now": self._now_us}
         rows = {row[0]: row for row in self._connection.execute(self._statements["take"], values)}
-        return [Claim(*rows[seq][1:], is_limited) for seq in seqs]
+        claims = [Claim(*rows[seq][1:]) for seq in seqs]
+        return [msgspec.structs.replace(claim, is_limited=True) for claim in claims] if is_limited else claims
 
     # --- both -------------------------------------------------------------------------------------------
 
