@@ -17,7 +17,7 @@ from holdfast.app.clerk import Clerk
 from holdfast.app.connection import Connection, Connector
 from holdfast.app.declarations import Declarations
 from holdfast.app.handle import Job
-from holdfast.app.options import DefaultOptions, TaskOptions, check_defaults, check_task_options, whole_number
+from holdfast.app.options import check_defaults, check_task_options, whole_number
 from holdfast.app.queues import Queue, QueueBoard
 from holdfast.app.roster import Roster
 from holdfast.app.settings import Secret, Settings
@@ -34,6 +34,7 @@ from holdfast.wire.codec import Codec
 if TYPE_CHECKING:
     from holdfast.app.consumer import Consumer
     from holdfast.app.flow_options import QueueOptions
+    from holdfast.app.option_types import DefaultOptions, TaskOptions
     from holdfast.app.worker import InProcessWorker
     from holdfast.model.why import Why
     from holdfast.run.bench import Bench
@@ -58,7 +59,7 @@ class Holdfast:
         secret: Secret | None = None,
         namespace: str | None = None,
         tier: str | None = None,
-        defaults: DefaultOptions | None = None,
+        defaults: "DefaultOptions | None" = None,
         imports: Sequence[str] = (),
         clock: Clock | None = None,
         revoked: Secret | None = None,
@@ -76,7 +77,7 @@ class Holdfast:
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
     @overload
     def task(
-        self, function: None = None, /, **options: Unpack[TaskOptions]
+        self, function: None = None, /, **options: "Unpack[TaskOptions]"
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         """Make a task of a function: `@app.task` or `@app.task(queue="mail", retries=5)`."""

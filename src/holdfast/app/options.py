@@ -4,16 +4,17 @@ An option can be given in three places: `Holdfast(defaults=…)`, `@app.task(…
 earlier. What is checked is kept as a plain mapping of ready values, so that joining them is joining mappings, and
 `terms` works out what follows from them only once per task.
 
+Their types, as an editor shows them, are in `option_types`.
+
 `delay` and `at` are one thing said in two ways, so they share a place: giving one replaces the other.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypedDict
+from datetime import datetime
+from typing import Any, Final
 
 from holdfast.errors import InvalidInput, UnknownOption
-from holdfast.model.job import Conflict
 from holdfast.policy.moments import SECOND, duration_us, moment_us
 from holdfast.policy.names import (
     check_job_id,
@@ -27,66 +28,9 @@ from holdfast.policy.names import (
 from holdfast.policy.retry import delay_table
 
 FOR_EVER_US: Final = 100 * 366 * 86_400 * SECOND
-Seconds = float | timedelta
-Errors = type[BaseException] | tuple[type[BaseException], ...] | list[type[BaseException]]
 Checked = Mapping[str, Any]
 Named = str | Callable[..., str | None] | None
 """A name, or a function that gives it, called with the arguments of each call. None is none."""
-
-
-class SharedOptions(TypedDict, total=False):
-    """Options of a whole app, a task and a single call."""
-
-    queue: str
-    retries: int
-    retry_delay: Seconds | list[Seconds] | tuple[Seconds, ...]
-    retry_cap: Seconds
-    timeout: Seconds | None
-    crash_budget: int
-    priority: int
-    expires: Seconds | datetime | None
-    tags: list[str] | tuple[str, ...]
-    result_ttl: Seconds
-    keep_done: Seconds
-    keep_dead: Seconds
-    lane: Named
-    on_conflict: Conflict
-
-
-class IdentityOptions(TypedDict, total=False):
-    """Options that make something of the same call made twice. They all need a `key`."""
-
-    key: Named
-    fresh_for: Seconds | None
-    version: str | int | None
-    rerun: bool
-    again_after: Seconds | None
-
-
-class DefaultOptions(SharedOptions, total=False):
-    """Options of `Holdfast(defaults=…)` and of `TaskSet(…)`."""
-
-    retry_on: Errors
-    give_up_on: Errors
-    slot: Literal["main", "thread"]
-
-
-class CallOptions(SharedOptions, IdentityOptions, total=False):
-    """Options of `task.using(…)`. A job that is pushed again under its `id` is not stored twice."""
-
-    delay: Seconds | datetime
-    at: datetime
-    id: str
-    force: bool
-
-
-class TaskOptions(DefaultOptions, IdentityOptions, total=False):
-    """Options of `@app.task(…)`."""
-
-    delay: Seconds | datetime
-    at: datetime
-    name: str
-    aliases: list[str] | tuple[str, ...]
 
 
 def check_defaults(given: Mapping[str, object], where: str = "Holdfast(defaults=…)") -> Checked:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
 from holdfast.app.call import Call
 from holdfast.app.naming import task_name
-from holdfast.app.options import CallOptions, Checked, check_call_options
+from holdfast.app.options import Checked, check_call_options
 from holdfast.app.terms import Terms, policy_of, terms_of
 from holdfast.errors import DeclarationError, NotIncluded
 from holdfast.policy.names import check_task
@@ -19,6 +19,7 @@ from holdfast.wire.parameters import Parameters
 if TYPE_CHECKING:
     from holdfast.app.app import Holdfast
     from holdfast.app.handle import Job
+    from holdfast.app.option_types import CallOptions
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,7 +81,7 @@ class Task(Generic[P, R]):
         """Give the call, not yet made."""
         return Call(self, args, kwargs)
 
-    def using(self, **options: Unpack[CallOptions]) -> "Task[P, R]":
+    def using(self, **options: "Unpack[CallOptions]") -> "Task[P, R]":
         """Give a copy of this task whose calls have these options. They beat the task's, which beat the app's."""
         copy = cast("Task[P, R]", object.__new__(Task))
         copy.__dict__.update(self.__dict__)

@@ -1,10 +1,13 @@
 """Tasks without an app: what a library declares, and an app includes."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, overload
 
-from holdfast.app.options import DefaultOptions, TaskOptions, check_defaults, check_task_options
+from holdfast.app.options import check_defaults, check_task_options
 from holdfast.app.task import Task
+
+if TYPE_CHECKING:
+    from holdfast.app.option_types import DefaultOptions, TaskOptions
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -13,7 +16,7 @@ R = TypeVar("R")
 class TaskSet:
     """A set of tasks for apps to include. Options given here are the defaults of its tasks."""
 
-    def __init__(self, **defaults: Unpack[DefaultOptions]) -> None:
+    def __init__(self, **defaults: "Unpack[DefaultOptions]") -> None:
         self._defaults = check_defaults(defaults, "TaskSet(…)")
         self._tasks: list[Task[..., Any]] = []
 
@@ -21,7 +24,7 @@ class TaskSet:
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
     @overload
     def task(
-        self, function: None = None, /, **options: Unpack[TaskOptions]
+        self, function: None = None, /, **options: "Unpack[TaskOptions]"
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         """Declare a task, with the same options as `app.task`."""
