@@ -8,7 +8,8 @@ from holdfast.testing.contract.sample_jobs import failed, jobs, record
 from tests.cli.conftest import PretendedWorker, Shop
 
 KEYS = {
-    "name", "is_paused", "order", "size", "counts", "oldest_ready", "next_due", "standing", "until", "policy", "overlay", "refused",
+    "name", "is_paused", "order", "size", "counts", "oldest_ready", "next_due", "standing", "until", "policy", "overlay",
+    "refused",
 }  # fmt: skip
 
 

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import UNSET
 
 from holdfast.app.breaker import Breaker
-from holdfast.app.options import Seconds, nearest, whole_number
+from holdfast.app.option_types import Seconds
+from holdfast.app.options import nearest, whole_number
 from holdfast.errors import InvalidInput, UnknownOption
 from holdfast.model import queue as model
 from holdfast.model.queue import Limits, OnFull, Order, QueueOverlay, QueuePolicy, Rate

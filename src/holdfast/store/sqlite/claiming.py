@@ -5,8 +5,6 @@ import os
 import sqlite3
 from collections.abc import Sequence
 
-import msgspec
-
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import UNKNOWN_TASK
 from holdfast.store.flowing.handout import Handout
