@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Call, DuplicateJob, Holdfast, Job, QueueFull
+from holdfast import Call, DuplicateJob, Holdfast, Job
 from holdfast.app.ids import IdMaker, new_id
-from holdfast.model.job import Pushed
 from tests.unit.app.looking import all_jobs
 
 
@@ -96,33 +95,15 @@ def test_many_may_hold_an_id_twice(app: Holdfast) -> None:
     assert [job.decision for job in app.enqueue_many([task.s(1), task.s(2)])] == ["created", "duplicate"]
 
 
-class FullStore:
-    """The store refuses, as bounded queues will: everything else is the real one."""
-
-    def __init__(self, real: Any, reason: str) -> None:
-        self._real = real
-        self._reason = reason
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-    def push(self, jobs: Any) -> list[Pushed]:
-        return [Pushed(job.id, "refused", self._reason) for job in jobs]
-
-
-@pytest.mark.parametrize(
-    ("reason", "error", "told"),
-    [("full", QueueFull, "its queue is full"), ("another has its key", DuplicateJob, "another has its key")],
-)
-def test_a_refusal_is_raised_by_one_and_marked_among_many(
-    app: Holdfast, reason: str, error: type[Exception], told: str
-) -> None:
-    task = app.task(name="add")(add)
-    app.attach(FullStore(app.store, reason))  # type: ignore[arg-type]
-    with pytest.raises(error, match=f"was refused: {told}. Nothing was stored"):
-        task.enqueue(1)
-    (job,) = app.enqueue_many([task.s(1)])
-    assert (job.decision, job.reason) == ("refused", reason)
+def test_a_refusal_is_raised_by_one_and_marked_among_many(app: Holdfast) -> None:
+    task = app.task(name="add", key="k", on_conflict="reject")(add)
+    task.enqueue(1)
+    with pytest.raises(
+        DuplicateJob, match="was refused: job .* has the key 'k' and has yet to start. Nothing was stored"
+    ):
+        task.enqueue(2)
+    (job,) = app.enqueue_many([task.s(3)])
+    assert (job.decision, app.queues["default"].size()) == ("refused", 1)
 
 
 def test_threads_share_an_app(app: Holdfast) -> None:
