@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from holdfast.policy.moments import SECOND
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.contract.sample_jobs import claimed_ids, enlisted, job, jobs, verdict
 from holdfast.testing.contract.virtual_clock import VirtualClock
+from tests.support.sqlite_costs import statements, steps
 
 ONE_EACH = QueuePolicy(lane_limits=Limits(max_running=1))
 ONCE_A_DAY = QueuePolicy(lane_limits=Limits(Rate(86_400 * SECOND, 1)))
@@ -35,19 +35,6 @@ def store(tmp_path: Path, clock: VirtualClock) -> Iterator[SqliteStore]:
 @pytest.fixture
 def worker(store: SqliteStore) -> str:
     return enlisted(store, lease_s=1_000_000)
-
-
-@contextmanager
-def statements(store: SqliteStore) -> Iterator[list[str]]:
-    """Note every statement that is written with."""
-    seen: list[str] = []
-    with store._db.write() as connection:
-        connection.set_trace_callback(seen.append)
-    seen.clear()
-    try:
-        yield seen
-    finally:
-        connection.set_trace_callback(None)
 
 
 def count(store: SqliteStore, table: str) -> int:
@@ -93,18 +80,6 @@ def test_a_claim_costs_the_same_among_very_many_lanes_half_of_which_are_limited(
         cost_of[queue] = len(seen), len(taken)
     assert cost_of["many"][0] <= cost_of["few"][0]
     assert cost_of["many"][1] <= 2 * cost_of["few"][1], cost_of
-
-
-@contextmanager
-def steps(store: SqliteStore) -> Iterator[list[int]]:
-    """Note one for every ten steps of SQLite's machine: what it does, not how long that takes."""
-    taken: list[int] = []
-    with store._db.write() as connection:
-        connection.set_progress_handler(lambda: taken.append(1), 10)
-    try:
-        yield taken
-    finally:
-        connection.set_progress_handler(None, 0)
 
 
 def test_the_news_of_very_many_lanes_are_read_by_the_slice(store: SqliteStore, worker: str) -> None:

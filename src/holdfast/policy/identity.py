@@ -82,9 +82,9 @@ def rule(new: NewJob, known: KeyState, now_us: int) -> Ruling:
     return Ruling("follow", Pushed(new.id, "created", f"it runs after job {holder.id}, which is running now"), asked)
 
 
-def remembered_until_us(new: NewJob, ended_us: int) -> int:
+def remembered_until_us(keep_done_s: int, fresh_for_us: int | None, ended_us: int) -> int:
     """Tell how long the success of a job is remembered: as long as its record, or as it counts as fresh."""
-    return ended_us + max(new.keep_done_s * 1_000_000, new.fresh_for_us or 0)
+    return ended_us + max(keep_done_s * 1_000_000, fresh_for_us or 0)
 
 
 def _rule_on_success(new: NewJob, success: Success | None, now_us: int) -> Ruling:

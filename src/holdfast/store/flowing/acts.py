@@ -68,7 +68,7 @@ def _change(ledger: Ledger, declared: str | None, overlay: str | None, now_us: i
         round_.read_news()
         round_.save()
     policy, _ = policies(declared, overlay)
-    ledger.put_in_force(declared, overlay, is_lifo=policy.order == "lifo")
+    ledger.put_in_force(declared, overlay, policy)
     if not book.is_flowing and not policy.is_plain:
         ledger.begin_to_flow(now_us)
     elif book.is_flowing and policy != policies(book.declared, book.overlay)[0]:

@@ -55,7 +55,7 @@ class KeyBook:
     def succeed(self, new: NewJob, now_us: int) -> None:
         """Remember a success."""
         if new.key is not None:
-            until_us = remembered_until_us(new, now_us)
+            until_us = remembered_until_us(new.keep_done_s, new.fresh_for_us, now_us)
             self._forget(new.key)
             self._successes[new.key] = Success(new.id, now_us, until_us, new.version)
             self._terms.push(new.key, (until_us,))

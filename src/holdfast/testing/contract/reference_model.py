@@ -300,7 +300,7 @@ class Model:
             generation=old.generation + landing.begins_anew,
         )  # fmt: skip
         if verdict.outcome == "done" and job.new.key is not None:
-            until = remembered_until_us(job.new, now)
+            until = remembered_until_us(job.new.keep_done_s, job.new.fresh_for_us, now)
             self._queues[old.queue].successes[job.new.key] = Success(old.id, now, until, job.new.version)
         if landing.state == "succeeded":
             job.set(result=verdict.result, result_until_us=now + job.new.result_ttl_s * SECOND)
