@@ -67,10 +67,20 @@ GOALS = {
     "Valkey: drain, one worker process, no-op jobs (jobs/s)": "goal: 15,000 or more",
     "PostgreSQL: enqueue to start p50 (ms)": "goal: under 2",
     "Valkey: enqueue to start p50 (ms)": "goal: under 2",
+    "PostgreSQL: killed child: its job runs again, median of 20 (s)": "goal: under 1",
+    "Valkey: killed child: its job runs again, median of 20 (s)": "goal: under 1",
+    "PostgreSQL: killed worker: its job runs again elsewhere, median of 20 (s)": "goal: under 12",
+    "Valkey: killed worker: its job runs again elsewhere, median of 20 (s)": "goal: under 12",
+    "PostgreSQL by TCP: enqueue to start p50 (ms)": "goal: under 2",
+    "Valkey by TCP: enqueue to start p50 (ms)": "goal: under 2",
+    "PostgreSQL by TCP: drain, one worker process, no-op jobs (jobs/s)": "goal: 8,000 or more",
+    "Valkey by TCP: drain, one worker process, no-op jobs (jobs/s)": "goal: 15,000 or more",
     "PostgreSQL: claim among 1,000,000 / among 1,000": "goal: under 2",
     "Valkey: claim among 1,000,000 / among 1,000": "goal: under 2",
     "Valkey: memory of a waiting job, payload of 100 bytes (B)": "goal: under 500",
     "PostgreSQL: tables after 1,000,000 / after 200,000": "goal: about 1",
+    "PostgreSQL: claim while a snapshot is held, after 200,000 jobs / before": "goal: under 2",
+    "PostgreSQL: claim while a number is held, after 200,000 jobs / before": "goal: under 2",
 }
 BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "enqueue_many": core.enqueue_many,
@@ -89,9 +99,12 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "servers_enqueue_many": servers.enqueue_many,
     "servers_drain": servers.drain,
     "servers_latency": servers.latency,
+    "servers_recovery_child": tree.servers_recovery_child,
+    "servers_recovery_tree": tree.servers_recovery_tree,
     "servers_depth": servers.depth,
     "servers_memory": servers.memory,
     "servers_flatness": servers.flatness,
+    "servers_held": servers.held,
 }
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """PostgreSQL and Valkey: what producers and one worker process reach on real servers, both durable.
 
-The servers are those of the tests, private and on unix sockets, but with their files on disk, so that a commit costs what it
-costs.
+The servers are those of the tests, private, but with their files on disk, so that a commit costs what it costs. They are
+reached by unix sockets, and, where a round trip counts, by TCP on loopback as well.
 """
 
+import socket
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from benchmarks.core import Figures, p99
@@ -23,6 +24,7 @@ from holdfast.store.protocol import Store
 from tests.support.servers_postgres import PostgresServer
 from tests.support.servers_valkey import ValkeyServer
 
+Servers = dict[str, Callable[[], AbstractContextManager[str]]]
 HOUR_US = 3_600_000_000
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 
@@ -45,7 +47,34 @@ def valkey() -> Iterator[str]:
         server.stop()
 
 
-SERVERS = {"PostgreSQL": postgres, "Valkey": valkey}
+@contextmanager
+def postgres_by_tcp() -> Iterator[str]:
+    port = _free_port()
+    settings = {"listen_addresses": "127.0.0.1", "port": port, "shared_buffers": "256MB", "max_wal_size": "2GB"}
+    server = PostgresServer(base="/tmp", **settings)
+    try:
+        yield f"postgresql://holdfast@127.0.0.1:{port}/postgres"
+    finally:
+        server.stop()
+
+
+@contextmanager
+def valkey_by_tcp() -> Iterator[str]:
+    port = _free_port()
+    server = ValkeyServer(*DURABLE, "--port", port, "--bind", "127.0.0.1")
+    try:
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        server.stop()
+
+
+def _free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return str(listener.getsockname()[1])
+
+
+SERVERS: Servers = {"PostgreSQL": postgres, "Valkey": valkey}
+BOTH_WAYS: Servers = {**SERVERS, "PostgreSQL by TCP": postgres_by_tcp, "Valkey by TCP": valkey_by_tcp}
 
 
 def enqueue_many(repeats: int) -> Figures:
@@ -77,12 +106,12 @@ def drain(repeats: int) -> Figures:
             last = max(job.finished_us or 0 for job in done)
             return jobs / ((last - first) / 1e6)
 
-    return _on_each("drain, one worker process, no-op jobs (jobs/s)", once, repeats)
+    return _on_each("drain, one worker process, no-op jobs (jobs/s)", once, repeats, BOTH_WAYS)
 
 
 def latency(repeats: int) -> Figures:
     figures: Figures = {}
-    for name, server in SERVERS.items():
+    for name, server in BOTH_WAYS.items():
         with server() as url, tempfile.TemporaryDirectory() as folder:
             with app.override(url=url), worker(Path(folder), url=url):
                 stamp.enqueue(time.time_ns()).result(timeout=30)
@@ -155,6 +184,50 @@ def flatness(_repeats: int) -> Figures:
     }
 
 
+def held(_repeats: int) -> Figures:
+    """Send 200,000 jobs through a queue that is held at a thousand while someone's transaction stays open."""
+    figures: Figures = {}
+    for what, number in (("a snapshot", "select 1 from pg_class"), ("a number", "select pg_current_xact_id()")):
+        with postgres() as url:
+            store = connect(url)
+            store.enlist(WorkerRecord("bench", "here", 1, ("t",), lease_us=HOUR_US))
+            _fill(store, 0, 1000)
+            before = _claims_ms(store, 1000, 20_000)
+            with _open_transaction(url, number):
+                after = _claims_ms(store, 21_000, 200_000)
+            store.close()
+        figures |= {
+            f"PostgreSQL: claim of 100 of a queue of 1,000 (ms), before {what} is held": before,
+            f"PostgreSQL: claim while {what} is held, after 200,000 jobs / before": after / before,
+        }
+    return figures
+
+
+@contextmanager
+def _open_transaction(url: str, statement: str) -> Iterator[None]:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute("set transaction isolation level repeatable read")
+        connection.execute(statement)
+        yield
+        connection.rollback()
+
+
+def _claims_ms(store: Store, first: int, number: int) -> float:
+    """Send jobs through the queue, a hundred at a time; give the median time of the last fifty claims."""
+    took: list[float] = []
+    for start in range(first, first + number, 100):
+        began = time.perf_counter()
+        claims = store.claim("bench", ["q"], 100)
+        took.append((time.perf_counter() - began) * 1e3)
+        store.settle([Verdict(claim.id, claim.token, "q", "done", took_us=1) for claim in claims])
+        _fill(store, start, start + 100)
+        if start % 5000 == 0:
+            store.tidy()
+    return statistics.median(took[-50:])
+
+
 def _table_bytes(url: str) -> int:
     import psycopg
 
@@ -167,9 +240,9 @@ def _table_bytes(url: str) -> int:
     return int(row[0])
 
 
-def _on_each(what: str, once: Callable[[str], float], repeats: int) -> Figures:
+def _on_each(what: str, once: Callable[[str], float], repeats: int, servers: Servers = SERVERS) -> Figures:
     figures: Figures = {}
-    for name, server in SERVERS.items():
+    for name, server in servers.items():
         values = []
         for _ in range(repeats):
             with server() as url:

@@ -3,20 +3,25 @@
 A plan is made once and kept, so it must not depend on how many jobs there were when it was made.
 """
 
+import re
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
+from holdfast.model.job import NewJob
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.sample_jobs import jobs
 from tests.support.servers_postgres import empty_url
 
 PARAMS = {
     "queue": "q", "queues": ["q"], "worker": "w", "nonce": "n", "now": 1, "limit": 10, "ids": ["a"], "priority": 0,
-    "below": 1, "reason": "r", "state": "failed",
+    "below": 1, "reason": "r", "state": "failed", "shelved": ["other"], "seqs": [1], "since": 1, "under_way": [1],
 }  # fmt: skip
-JOB_PATH = ("look", "wake_at", "claim_fifo", "claim_lifo", "promote", "expire", "unpark_known", "held", "ripe")
+JOB_PATH = (
+    "look", "wake_at", "claim_fifo", "claim_lifo", "claim_known", "shelf", "shelf_news", "promote", "expire",
+    "unpark_known", "held", "ripe", "next_due",
+)  # fmt: skip
 BAD_SIGNS = ("Seq Scan", "hashed SubPlan", "Bitmap", "Hash Join", "Merge Join")
 
 
@@ -41,3 +46,18 @@ def test_what_is_on_the_job_path_is_found_by_seeks(name: str, number: int, store
 
     told = store._db.do(plan)
     assert [sign for sign in BAD_SIGNS if sign in told] == [], told
+
+
+def test_when_the_next_job_is_due_costs_seeks_and_no_walk_over_the_backlog(store: PostgresStore) -> None:
+    store.push([NewJob(f"{number}", "q", "t", b"", priority=number % 3) for number in range(3000)])
+    first = store.inspector.get("0")
+    assert first is not None
+    assert store.inspector.next_due(["q"]) == first.due_us
+
+    def rows(connection: "psycopg.Connection[tuple[str, ...]]") -> list[str]:
+        with psycopg.ClientCursor(connection) as cursor:
+            cursor.execute(f"explain (analyze, costs off) {store._statements['next_due']}", {"queues": ["q"]})
+            return [row[0] for row in cursor.fetchall() if "on job" in row[0]]
+
+    # Per index scan: how many rows it gave each time it was begun.
+    assert {re.search(r"rows=([\d.]+) loops", told)[1].partition(".")[0] for told in store._db.do(rows)} <= {"0", "1"}  # type: ignore[index]

@@ -8,7 +8,7 @@ import signal
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,6 +23,7 @@ from holdfast.store.postgres import pushing
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, enlisted, job, jobs, pushed, state
+from tests.support.processes import fork, in_a_child, until
 from tests.support.servers_postgres import PostgresServer, empty_url, server
 
 Pair = tuple[PostgresStore, PostgresStore]
@@ -82,7 +83,7 @@ def test_the_jobs_of_a_silent_machine_are_rescued_by_another_and_its_writes_refu
     """I8, I10"""
     job_id = pushed(pair[0])
     worker = enlisted(pair[0], lease_s=0.001)
-    _until(lambda: not pair[1].inspector.workers())  # the lease has ended; nobody has said so yet
+    until(lambda: not pair[1].inspector.workers())  # the lease has ended; nobody has said so yet
     assert not pair[0].beat(worker).is_alive
     long_lived = enlisted(pair[0])
     claim = claimed(pair[0], long_lived)
@@ -103,7 +104,7 @@ def test_who_ends_a_lease_waits_for_a_claim_under_way_and_a_beat_does_not(
         assert Call(lambda: pair[0].beat(worker)).result().is_alive
         assert Call(lambda: pair[1].rescue(now_us=2**60)).result() == []  # passed over; the next one finds it
         leaving = Call(lambda: pair[1].leave(worker))
-        _until(lambda: _blocked(admin) == 1)
+        until(lambda: _blocked(admin) == 1)
     leaving.result()
     assert not pair[0].beat(worker).is_alive
 
@@ -151,7 +152,7 @@ def test_a_push_on_one_machine_wakes_a_waiter_on_the_other_at_once(
     latencies_s = []
     for _ in range(15):
         waiter = Call(lambda: _woken_at(waiting))
-        _until(lambda: _is_listening(admin) and bool(waiting._bells._lent))
+        until(lambda: _is_listening(admin) and bool(waiting._bells._lent))
         pushed(pushing_one)
         pushed_at = time.monotonic()
         latencies_s.append(waiter.result() - pushed_at)
@@ -167,7 +168,7 @@ def test_a_job_that_ends_on_one_machine_is_seen_by_who_watches_on_the_other(
     job_id = pushed(pair[0])
     claim = claimed(pair[0])
     watcher = Call(lambda: pair[1].inspector.watch([job_id], 5.0))
-    _until(lambda: _is_listening(admin))
+    until(lambda: _is_listening(admin))
     pair[0].settle([done(claim)])
     assert watcher.result() == [job_id]
     assert watcher.took_s < 4.0
@@ -176,9 +177,9 @@ def test_a_job_that_ends_on_one_machine_is_seen_by_who_watches_on_the_other(
 def test_a_push_that_rang_no_bell_is_found_by_the_slow_look(pair: Pair, admin: "psycopg.Connection[Any]") -> None:
     pair[0].push([job("default", delay_us=3_600_000_000)])
     pair[1].wait(["default"], 0.01)  # from here on it listens: a beginning listener would ring once
-    _until(lambda: _is_listening(admin))
+    until(lambda: _is_listening(admin))
     waiter = Call(lambda: pair[1].wait(["default"], 10.0))
-    _until(lambda: bool(pair[1]._bells._lent) and _count(admin, HAS_LOOKED) > 0)
+    until(lambda: bool(pair[1]._bells._lent) and _count(admin, HAS_LOOKED) > 0)
     pushing.push(admin, pair[0]._statements, [job()], None)
     waiter.result(within_s=3.0)
 
@@ -195,7 +196,7 @@ def test_a_forked_child_and_its_parent_both_go_on(pair: Pair) -> None:
         pushed(store, id="inside")
         store.close()
 
-    assert _in_a_child(push_and_close) == 0
+    assert in_a_child(push_and_close) == 0
     assert _session(store) == session  # neither spoken to nor ended by the child
     pushed(store, id="after")
     assert {record.id for record in store.inspector.find(Query())} == {"before", "inside", "after"}
@@ -218,7 +219,7 @@ def test_a_child_forked_while_others_write_can_write_at_once(pair: Pair) -> None
 
     writers = [Call(write) for _ in range(3)]
     try:
-        codes = [_in_a_child(push_and_wait) for _ in range(10)]
+        codes = [in_a_child(push_and_wait) for _ in range(10)]
     finally:
         is_over.set()
     written = sum(writer.result() for writer in writers)
@@ -230,9 +231,9 @@ def test_a_child_forked_while_others_write_can_write_at_once(pair: Pair) -> None
 def test_a_child_hears_notices_of_its_own(pair: Pair, admin: "psycopg.Connection[Any]") -> None:
     store = pair[0]
     Call(lambda: store.wait(["default"], 0.01)).result()
-    _until(lambda: _is_listening(admin))
-    child = _fork(lambda: store.wait(["default"], 15.0))
-    _until(lambda: _listeners(admin) == 2)
+    until(lambda: _is_listening(admin))
+    child = fork(lambda: store.wait(["default"], 15.0))
+    until(lambda: _listeners(admin) == 2)
     pushed(pair[1])
     began = time.monotonic()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -255,9 +256,9 @@ def test_a_session_that_the_server_ended_is_replaced_with_the_next_step(
 @pytest.mark.usefixtures("only_bells")
 def test_a_listener_whose_session_ended_listens_again(pair: Pair, admin: "psycopg.Connection[Any]") -> None:
     waiter = Call(lambda: pair[0].wait(["default"], 30.0))
-    _until(lambda: _is_listening(admin))
+    until(lambda: _is_listening(admin))
     assert _end_sessions(admin, LISTENING) == 1
-    _until(lambda: _is_listening(admin))
+    until(lambda: _is_listening(admin))
     pushed(pair[1])
     waiter.result()
 
@@ -271,7 +272,7 @@ def test_a_session_ended_inside_a_step_is_reported_and_the_step_can_be_repeated(
     with admin.transaction():
         pushing.push(admin, store._statements, [held], None)
         push = Call(lambda: store.push([held]))  # waits for the transaction that has the same id
-        _until(lambda: _blocked(admin) == 1)
+        until(lambda: _blocked(admin) == 1)
         _end_sessions(admin)
         with pytest.raises(StoreUnavailable, match="broken off"):
             push.result()
@@ -293,7 +294,7 @@ def test_what_was_acknowledged_is_there_after_the_server_was_killed() -> None:
                 acknowledged.append(pushed(store))
 
         pushers = [Call(push_on) for _ in range(2)]
-        _until(lambda: len(acknowledged) > 50)
+        until(lambda: len(acknowledged) > 50)
         own.halt(signal.SIGKILL)
         for pusher in pushers:
             with pytest.raises(StoreUnavailable):
@@ -343,27 +344,3 @@ def _woken_at(store: PostgresStore) -> float:
 
 def _session(store: PostgresStore) -> object:
     return store._db.do(lambda connection: connection.execute("select pg_backend_pid()").fetchone())
-
-
-def _in_a_child(act: Callable[[], object]) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(_fork(act), 0)[1])
-
-
-def _fork(act: Callable[[], object]) -> int:
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)
-        code = 1
-        try:
-            act()
-            code = 0
-        finally:
-            os._exit(code)
-    return child
-
-
-def _until(is_so: Callable[[], bool], deadline_s: float = 5.0) -> None:
-    deadline = time.monotonic() + deadline_s
-    while not is_so():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.002)

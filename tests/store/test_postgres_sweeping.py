@@ -10,7 +10,7 @@ from holdfast.model.verdict import done
 from holdfast.store.postgres import sweeper
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.sample_jobs import enlisted, jobs
-from tests.support.servers_postgres import empty_url
+from tests.support.servers_postgres import empty_url, server
 
 
 @pytest.fixture
@@ -52,3 +52,18 @@ def test_a_transaction_that_holds_the_table_does_not_hold_up_upkeep(store: Postg
             time.sleep(0.05)
         store._sweeper.finish()
         assert time.monotonic() - began < 3
+
+
+def test_a_sweeping_that_was_in_vain_is_not_repeated_as_soon(store: PostgresStore) -> None:
+    """While someone's transaction stays open, there is nothing to be had."""
+    worker = enlisted(store)
+    with psycopg.connect(server().url()) as other:
+        other.execute("select pg_current_xact_id()")
+        deadline = time.monotonic() + 20
+        while store._sweeper._in_vain < 2:
+            assert time.monotonic() < deadline, "no sweeping was in vain"
+            store.push(jobs(200, "q"))
+            store.settle([done(claim) for claim in store.claim(worker, ["q"], 200)])
+            store._sweeper.consider()
+            store._sweeper.finish()
+        assert store._sweeper._next > time.monotonic() + 2 * sweeper.PAUSE_S

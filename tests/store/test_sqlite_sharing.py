@@ -21,6 +21,7 @@ from holdfast.model.worker import WorkerRecord
 from holdfast.store.sqlite import database
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.contract.sample_jobs import job
+from tests.support.processes import fork, in_a_child, until
 
 PUSHER = """
 import sys
@@ -52,7 +53,7 @@ def test_a_push_in_another_process_ends_a_wait_long_before_the_slow_look(
     ended = threading.Event()
     waiter = threading.Thread(target=lambda: (store.wait(["q"], 60.0), ended.set()))
     waiter.start()
-    _until(lambda: any((path.parent / "jobs.db-holdfast").glob("work-*")))
+    until(lambda: any((path.parent / "jobs.db-holdfast").glob("work-*")))
     subprocess.run([sys.executable, "-c", PUSHER, str(path)], check=True, timeout=30)
     assert ended.wait(5.0)
     waiter.join()
@@ -112,7 +113,7 @@ def test_a_child_forked_while_others_write_can_write_at_once(path: Path) -> None
     for writer in writers:
         writer.start()
     try:
-        codes = [_in_a_child(lambda: store.push([job("q")])) for _ in range(10)]
+        codes = [in_a_child(lambda: store.push([job("q")])) for _ in range(10)]
     finally:
         is_over.set()
         for writer in writers:
@@ -133,7 +134,7 @@ def test_a_parent_that_closes_takes_nothing_from_its_child(path: Path) -> None:
         store.push([job("q", id="second")])
 
     with ours, theirs:
-        child = _fork(act)
+        child = fork(act)
         store.push([job("q", id="beside")])
         ours.recv(100)
         store.close()
@@ -141,23 +142,6 @@ def test_a_parent_that_closes_takes_nothing_from_its_child(path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     again = SqliteStore.open(path)
     assert {record.id for record in again.inspector.find(Query())} == {"before", "beside", "first", "second"}
-
-
-def _in_a_child(act: Callable[[], object]) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(_fork(act), 0)[1])
-
-
-def _fork(act: Callable[[], object]) -> int:
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)
-        code = 1
-        try:
-            act()
-            code = 0
-        finally:
-            os._exit(code)
-    return child
 
 
 def test_the_log_is_copied_into_the_file_when_it_grows_and_starts_anew(
@@ -267,11 +251,3 @@ def _steps_of_a_claim(store: SqliteStore) -> int:
     store._db._ready().writer.set_progress_handler(None, 0)
     assert store.settle([done(claim) for claim in claims]) == []
     return steps[0]
-
-
-def _until(is_so: object, deadline_s: float = 5.0) -> None:
-    assert callable(is_so)
-    deadline = time.monotonic() + deadline_s
-    while not is_so():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.005)

@@ -60,6 +60,7 @@ class PostgresServer:
         atexit.register(self.stop)
 
     def start(self, **settings: str) -> None:
+        self._port = settings.get("port", "5432")  # also a part of the socket's name
         given = {**SETTINGS, "unix_socket_directories": str(self.folder), **settings}
         options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
         command = [*self._as_nobody, str(self._programs / "postgres"), "-D", str(self._data), *options]
@@ -81,7 +82,11 @@ class PostgresServer:
             self._process.wait(30)
 
     def url(self, database: str = "postgres") -> str:
-        return f"postgresql://holdfast@/{database}?host={self.folder}"
+        return f"postgresql://holdfast@/{database}?host={self.folder}" + self._at_port
+
+    @property
+    def _at_port(self) -> str:
+        return "" if self._port == "5432" else f"&port={self._port}"
 
     @property
     def _data(self) -> Path:

@@ -1,12 +1,17 @@
-"""The URL of a PostgreSQL store, as libpq reads it: postgresql://user:password@host:port/database?sslmode=require"""
+"""The URL of a PostgreSQL store, as libpq reads it: postgresql://user:password@host:port/database?sslmode=require
+
+Two options are ours, both for servers behind a pooler: `direct`, where the server itself can be reached, for the one
+session that listens; and `pooled`, 1 or 0, for a pooler that is not found out, or one that lends whole sessions.
+"""
 
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from holdfast.errors import InvalidInput
+from holdfast.store.urls import flag, taken_out
 
 _NAMESPACES: Final = """
 select nspname
@@ -15,6 +20,26 @@ select nspname
    and exists (select 1 from pg_class where relnamespace = space.oid and relname = 'job' and relkind = 'r')
  order by nspname
 """
+
+
+class Address(NamedTuple):
+    """Where the database is: `conninfo` for the driver, `direct` past a pooler, `is_pooled` if someone has said so."""
+
+    conninfo: dict[str, Any]
+    direct: dict[str, Any] | None = None
+    is_pooled: bool | None = None
+
+    @property
+    def shown(self) -> str:
+        return shown(self.conninfo)
+
+
+def read(url: str) -> Address:
+    """Read the URL with our options, or say how it is written."""
+    rest, ours = taken_out(url, "direct", "pooled")
+    conninfo = parse(rest)
+    direct = {**conninfo, "hostaddr": None, **_place(ours["direct"])} if "direct" in ours else None
+    return Address(conninfo, direct, flag(ours["pooled"], "pooled") if "pooled" in ours else None)
 
 
 def parse(url: str) -> dict[str, Any]:
@@ -45,7 +70,7 @@ def shown(conninfo: dict[str, Any]) -> str:
 
 def missing(url: str, namespace: str) -> str | None:
     """Say why there is no store here yet, or None if there is one, or nobody can tell: opening it will."""
-    conninfo = parse(url)
+    conninfo = read(url).conninfo
     try:
         with psycopg.connect(**{"connect_timeout": "10", **conninfo}, autocommit=True) as connection:
             known = [str(row[0]) for row in connection.execute(_NAMESPACES)]
@@ -56,6 +81,17 @@ def missing(url: str, namespace: str) -> str | None:
     if known:
         return f"{shown(conninfo)} has no namespace {namespace!r}; it has: {', '.join(known)}. Give --namespace"
     return f"{shown(conninfo)} holds no jobs of Holdfast; check the database. A worker or the first enqueue makes room"
+
+
+def _place(text: str) -> dict[str, str | None]:
+    """Read `host:port`, `[address]:port` or a socket's folder; the port may be left out."""
+    match = re.fullmatch(r"(/[^:]*|\[[0-9a-fA-F:.]+\]|[^/:\[\]@?]+)(?::(\d+))?", text)
+    if match is None:
+        raise InvalidInput(
+            "expected direct to be host:port of the server itself, or the folder of its socket; the user, the password and "
+            "all options are those of the URL"
+        )
+    return {"host": match[1].strip("[]"), "port": match[2]}
 
 
 def _has_stray_at(url: str) -> bool:

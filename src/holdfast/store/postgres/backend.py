@@ -1,6 +1,6 @@
 """postgresql://user:password@host:port/database?sslmode=require, as libpq reads it. `postgres://` is the same.
 
-It is `durable`, or it is not opened: see `session`.
+It is `durable`, or it is not opened: see `session`. `direct` and `pooled` are for poolers: see `address`.
 """
 
 from holdfast.errors import StoreUnsafe

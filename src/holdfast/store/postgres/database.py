@@ -10,6 +10,8 @@ the protocol). The next step opens a new session. Nothing has to be told that th
 
 **Others.** A deadlock or a failed serialisation rolls the step back and is no one's fault: it is done again.
 
+**Poolers.** Behind a pooler every step is a transaction, also one of a single statement: see `session`.
+
 **Fork.** A child lets go of its parent's sessions, without a word to the server, and opens its own.
 """
 
@@ -20,9 +22,10 @@ from typing import Any, Final, TypeVar
 
 from psycopg.pq import TransactionStatus
 
-from holdfast.errors import StoreClosed
+from holdfast.errors import StoreClosed, StoreUnavailable
 from holdfast.store.forking import tell_of_forks
 from holdfast.store.postgres import session
+from holdfast.store.postgres.address import Address
 from holdfast.store.postgres.failures import PASSING, wrapped
 from holdfast.store.postgres.schema import Connection, Statements, migrate
 
@@ -36,11 +39,12 @@ _TRIES: Final = 10
 class Database:
     """One namespace of one PostgreSQL database, as this process uses it."""
 
-    def __init__(self, conninfo: dict[str, Any], where: str, namespace: str) -> None:
-        self.where = where
+    def __init__(self, address: Address, namespace: str) -> None:
+        self.where = address.shown
         self.statements = Statements(namespace)
         self.notes: tuple[str, ...] = ()
-        self._conninfo = conninfo
+        self.is_pooled = False
+        self._address = address
         self._is_closed = False
         self._begin()
         tell_of_forks(self)
@@ -64,19 +68,35 @@ class Database:
         """Do the step in one transaction: committed if it returns, rolled back if it raises."""
 
         def whole(connection: Connection) -> T:
-            with connection.transaction():
+            with session.transaction(connection):
                 return step(connection)
 
         return self._run(whole)
 
     def do(self, step: Step[T]) -> T:
-        """Do a step of one statement, or one that only reads: each statement is a transaction by itself."""
-        return self._run(step)
+        """Do a step of one statement, or one that only reads: each statement may be a transaction by itself."""
+        return self.write(step) if self.is_pooled else self._run(step)
 
     def session(self) -> Connection:
         """Open a session that the caller keeps and closes. It counts as open here, so that a fork leaves it behind."""
         with wrapped(self.where):
-            return self._connect()
+            return self._connect(self._address.conninfo)
+
+    @property
+    def can_listen(self) -> bool:
+        """Tell whether notices can be heard: not through a pooler, which gives them to whoever comes next."""
+        return not self.is_pooled or self._address.direct is not None
+
+    def listening_session(self) -> Connection:
+        """Open a session, past any pooler, that the caller keeps and closes."""
+        with wrapped(self.where):
+            connection = self._connect(self._address.direct or self._address.conninfo)
+            if session.is_pooled(connection):
+                self.end(connection)
+                raise StoreUnavailable(
+                    f"direct= of {self.where} leads to a pooler; give the server's own host and port"
+                )
+            return connection
 
     def end(self, connection: Connection) -> None:
         """Close a session for good."""
@@ -94,7 +114,9 @@ class Database:
     # --- inside -----------------------------------------------------------------------------------------
 
     def _set_up(self, connection: Connection) -> None:
-        self.notes = session.check(connection, self.where)
+        self.is_pooled = session.is_pooled(connection)
+        with session.transaction(connection):
+            self.notes = session.check(connection, self.where)
         migrate(connection, self.statements, self.where)
 
     def _run(self, step: Step[T]) -> T:
@@ -123,13 +145,14 @@ class Database:
                     raise StoreClosed(f"the store {self.where} was closed; open it anew by using the app again")
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
-                return self._connect()
+                return self._connect(self._address.conninfo)
             if session.is_fresh(connection):
                 return connection
             self.end(connection)
 
-    def _connect(self) -> Connection:
-        connection = session.begin(self._conninfo)
+    def _connect(self, conninfo: dict[str, Any]) -> Connection:
+        is_pooled = self._address.is_pooled if conninfo is self._address.conninfo else None
+        connection = session.begin(conninfo, is_pooled)
         with self._lock:
             self._open.add(connection)
         return connection

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from holdfast.errors import StoreError
 from holdfast.model.finding import Finding
 from holdfast.store.postgres.database import SESSIONS, Database
 from holdfast.store.postgres.schema import Connection
@@ -31,10 +32,24 @@ def examine(connection: Connection, database: Database) -> Iterator[Finding]:
     yield Finding("ok", "postgres", f"server {version}; {database.where}, jobs take {size / _MIB:,.1f} MiB")
     for note in database.notes:
         yield Finding("warn", "durability", note, "set full_page_writes = on in postgresql.conf")
+    if database.is_pooled:
+        yield _pooler(database)
     yield _sessions(most, used)
     yield _vacuum(autovacuum, oldest_s)
     yield _bloat(live, dead)
     yield _migrations(connection, database)
+
+
+def _pooler(database: Database) -> Finding:
+    detail = "a pooler stands between: every step is a transaction of its own, with nothing prepared"
+    if not database.can_listen:
+        slower = f"{detail}; a job may wait half a second for an idle worker"
+        return Finding("warn", "pooler", slower, "name the server itself in the URL: ?direct=host:port")
+    try:
+        database.end(database.listening_session())
+    except StoreError as error:
+        return Finding("warn", "pooler", f"{detail}; no notices are heard: {error}", "correct direct= in the URL")
+    return Finding("ok", "pooler", f"{detail}; notices are heard past it")
 
 
 def _sessions(most: int, used: int) -> Finding:

@@ -8,21 +8,24 @@ from holdfast.model.finding import Finding
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
 from holdfast.model.run import Run
-from holdfast.model.states import STATES
 from holdfast.model.worker import WorkerRecord
+from holdfast.store.conditions import Conditions
 from holdfast.store.postgres import rows, workers
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.doorbell import LOOK_S, Doorbell
 from holdfast.store.postgres.examining import examine
 from holdfast.store.postgres.notices import WAKE
+from holdfast.store.postgres.schema import Connection
+from holdfast.store.postgres.shelves import Shelves
 
 
 class PostgresInspector:
     """The `inspector` door."""
 
-    def __init__(self, database: Database, bells: Doorbell, moments: Moments) -> None:
+    def __init__(self, database: Database, bells: Doorbell, moments: Moments, shelves: Shelves) -> None:
         self._db = database
+        self._shelves = shelves
         self._bells = bells
         self._moments = moments
 
@@ -31,14 +34,14 @@ class PostgresInspector:
         return rows.record(found[0]) if found else None
 
     def find(self, query: Query, now_us: int | None = None) -> list[JobRecord]:
-        where, values = _conditions(query, self._moments.of(now_us))
+        where, values = _CONDITIONS.of(query, self._moments.of(now_us))
         if query.after is not None:
             where += " and seq < coalesce((select seq from ns_job where id = %(after)s), 0)"
         found = self._rows(f"{rows.RECORD} where {where} order by seq desc limit %(limit)s", values)
         return [rows.record(row) for row in found]
 
     def count(self, query: Query, now_us: int | None = None) -> int:
-        where, values = _conditions(query, self._moments.of(now_us))
+        where, values = _CONDITIONS.of(query, self._moments.of(now_us))
         return int(self._rows(f"{_COUNT} where {where}", values)[0][0])
 
     def history(self, job_id: str) -> list[Run]:
@@ -54,7 +57,15 @@ class PostgresInspector:
     def wake_at(self, queues: Sequence[str] | None) -> float | None:
         """Tell a waiter in how many seconds something may be claimable: None for not before something happens."""
         values = {"queues": None if queues is None else list(queues), "now": self._moments.of(None)}
-        due_us, now_us = self._rows(self._db.statements["wake_at"], values)[0]
+
+        def look(connection: Connection) -> tuple[Any, ...]:
+            shelved = self._shelves.among(connection, queues)
+            asked = connection.execute(self._db.statements["wake_at"], {**values, "shelved": shelved}, binary=True)
+            due_us, now_us, unpaused = asked.fetchall()[0]
+            has_ready = any(self._shelves.has_any(connection, name) for name in unpaused)
+            return 0 if has_ready else due_us, now_us
+
+        due_us, now_us = self._db.do(look)
         return None if due_us is None else (due_us - now_us) / 1e6
 
     def watch(self, ids: Sequence[str], timeout_s: float) -> list[str]:
@@ -94,33 +105,5 @@ class PostgresInspector:
         return self._db.do(lambda connection: connection.execute(statement, values, binary=True).fetchall())
 
 
-_DEAD = frozenset(("failed", "cancelled", "expired", "parked"))
-_IS_DEAD = "state in ('failed', 'cancelled', 'expired', 'parked')"
-"""Word for word the condition of the index `job_dead`."""
 _COUNT = "select count(*) from ns_job"
-_SEEN_AS = {state: f"state = '{state}'" for state in STATES} | {
-    "ready": "(state = 'ready' or (state = 'scheduled' and due_us <= ns_now(%(now)s)))",
-    "scheduled": "(state = 'scheduled' and due_us > ns_now(%(now)s))",
-}
-
-
-def _conditions(query: Query, now_us: int | None) -> tuple[str, dict[str, object]]:
-    """Put the question together from constant parts; every value is a parameter."""
-    values: dict[str, object] = {"now": now_us, "limit": query.limit, "after": query.after}
-    parts = ["true"]
-    if query.states:
-        # Spelt out, not passed as parameters: only so can the planner see that an index for these states will do.
-        parts.append(f"({' or '.join(_SEEN_AS[state] for state in query.states)})")
-        if _DEAD.issuperset(query.states):
-            parts.append(_IS_DEAD)
-    for column, value in (("queue", query.queue), ("task", query.task)):
-        if value is not None:
-            values[column] = value
-            parts.append(f"{column} = %({column})s")
-    if query.tag is not None:
-        values["tag"] = query.tag
-        parts.append("seq in (select job from ns_tag where tag = %(tag)s)")
-    if query.since_us is not None:
-        values["since"] = query.since_us
-        parts.append("coalesce(finished_us, created_us) >= %(since)s")
-    return " and ".join(parts), values
+_CONDITIONS = Conditions("%({})s", "ns_now(%(now)s)")

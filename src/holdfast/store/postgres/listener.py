@@ -4,9 +4,13 @@ A thread, started by the first waiter, keeps one session that is never inside a 
 up neither vacuum nor the server's queue of notices. It listens to the kinds that someone here has waited for. If the
 line breaks it is opened again, with growing pauses. Whenever listening (anew) begins, every waiter is rung: what was
 missed until then, its look will find.
+
+Behind a pooler there is no such session, unless the URL says where the server itself is (`direct=`). Without it nobody
+listens, and waiters go by their own slow look.
 """
 
 import contextlib
+import logging
 import os
 import select
 import threading
@@ -21,7 +25,10 @@ from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.notices import LOOK, Kind, channel
 from holdfast.store.postgres.schema import Connection
 
+log = logging.getLogger("holdfast.store")
+
 _PATIENCE_S: Final = 1.0
+_FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 5.0
 
 
@@ -39,7 +46,7 @@ class Listener:
 
     def want(self, kind: Kind) -> None:
         """Listen to this kind from now on."""
-        if kind in self._wanted:
+        if kind in self._wanted or not self._db.can_listen:
             return
         self._wanted = self._wanted | {kind}
         if self._thread is None:
@@ -70,15 +77,17 @@ class Listener:
                 os.write(self._pipe[1], b".")
 
     def _run(self) -> None:
-        pause_s = 0.05
+        pause_s = _FIRST_PAUSE_S
         while not self._is_over:
             try:
-                connection = self._db.session()
-            except StoreError:
+                connection = self._db.listening_session()
+            except StoreError as error:
+                if pause_s == _FIRST_PAUSE_S:  # once for each time the line is down
+                    log.warning("no notices can be heard, so waiters look every half second: %s", error)
                 self._sleep(pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
                 continue
-            pause_s = 0.05
+            pause_s = _FIRST_PAUSE_S
             try:
                 self._listen(connection)
             except psycopg.Error:

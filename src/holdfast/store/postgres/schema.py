@@ -1,8 +1,7 @@
 """The store's SQL: statements by name, and numbered migrations.
 
-A statement lives in `sql/NAME.sql`, a migration in `migrations/NNNN_name.sql`. Tables are written `ns_…` there; each
-namespace is a schema of the database, and `"namespace".` takes the place of `ns_`. It is the only thing ever
-substituted, and only after its grammar was checked.
+Statements are in `sql/NAME.sql` (see `texts`), migrations in `migrations/NNNN_name.sql`. Tables are written `ns_…` there;
+each namespace is a schema of the database, and `"namespace".` takes the place of `ns_`.
 
 **Two steps.** A migration is `NNNN_name.sql`, which only adds: programs of the version before go on beside it. What
 takes something away from them is in `NNNN_name.after.sql`, and runs only when someone says so (`holdfast migrate`),
@@ -14,43 +13,25 @@ Each runs in one transaction, behind an advisory lock of the namespace, so ten p
 make one schema. A process that dies in the middle leaves the schema as it was.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 
 from holdfast.errors import SchemaTooNew
-from holdfast.policy.names import check_namespace
+from holdfast.store.texts import Texts, read
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_TABLE: Final = re.compile(r"\bns_")
 
-
-class Statements:
-    """The statements of one namespace, by file name: `statements["claim_fifo"]`."""
+class Statements(Texts):
+    """The statements of one namespace, by file name: `statements["claim_fifo"]`. Each namespace is a schema."""
 
     def __init__(self, namespace: str) -> None:
-        self.namespace = check_namespace(namespace)
-        self._texts: dict[str, str] = {}
-
-    def __getitem__(self, name: str) -> str:
-        text = self._texts.get(name)
-        if text is None:
-            text = self._texts[name] = self.of(_read("sql", f"{name}.sql"))
-        return text
-
-    def of(self, text: str) -> str:
-        """Put the namespace into a statement that was assembled from constant parts."""
-        whole = self._texts.get(text)
-        if whole is None:
-            # Quoted: a namespace may be a word of SQL.
-            whole = self._texts[text] = _TABLE.sub(f'"{self.namespace}".', text)
-        return whole
+        super().__init__(__package__, namespace, '"{}".')  # quoted: a namespace may be a word of SQL
 
 
 class Migration(NamedTuple):
@@ -99,8 +80,8 @@ def migrations() -> tuple[Migration, ...]:
     return tuple(
         Migration(
             name,
-            _read("migrations", f"{name}.sql"),
-            _read("migrations", f"{name}.after.sql") if f"{name}.after" in names else "",
+            read(__package__, "migrations", f"{name}.sql"),
+            read(__package__, "migrations", f"{name}.after.sql") if f"{name}.after" in names else "",
         )
         for name in names
         if not name.endswith(".after")
@@ -141,7 +122,3 @@ def _note(connection: Connection, statements: Statements, begun: int, finished: 
 def _is_there(connection: Connection, function: str, name: str) -> bool:
     row = connection.execute(f"select {function}(%s) is not null", (name,)).fetchone()
     return bool(row and row[0])
-
-
-def _read(folder: str, name: str) -> str:
-    return (resources.files(__package__) / folder / name).read_text("utf-8")

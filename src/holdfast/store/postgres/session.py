@@ -9,10 +9,17 @@ scans.
 
 **Stopped clients.** A process that is stopped inside a step holds its locks. The server ends such a session after some
 seconds, so that the leases it holds can end too.
+
+**Poolers.** Behind one that lends sessions by transaction, the next transaction may be another session's, and what is set
+in this one is left to strangers. So a pooled session keeps nothing: no prepared statement, no notices; all that the store
+relies on is set anew in each transaction, for that transaction. A pooler is found out by itself: it answers a new client
+in the server's place, with a process number that is not that of the session which then answers.
 """
 
 import os
 import select
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import psycopg
@@ -22,11 +29,27 @@ from holdfast.errors import StoreUnsafe
 from holdfast.store.postgres.schema import Connection
 
 _DEFAULTS: Final = {"connect_timeout": "10", "application_name": "holdfast", "keepalives_idle": "15"}
-_SETTINGS: Final = (
-    "set session characteristics as transaction isolation level read committed; "
-    "set idle_in_transaction_session_timeout = '5s'; "
-    "set client_encoding = 'UTF8'; set jit = off; set plan_cache_mode = force_generic_plan; "
-    "set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off"
+_SETTINGS: Final = {
+    "idle_in_transaction_session_timeout": "'5s'",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
+_FOR_THE_SESSION: Final = "; ".join(
+    (
+        "set session characteristics as transaction isolation level read committed",
+        *(f"set {name} = {value}" for name, value in _SETTINGS.items()),
+    )
+)
+_FOR_ONE_TRANSACTION: Final = "; ".join(
+    (
+        "begin isolation level read committed read write",
+        "select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'",
+        *(f"set local {name} = {value}" for name, value in _SETTINGS.items()),
+    )
 )
 _LEAST_VERSION: Final = 140000
 _ASK: Final = """
@@ -36,20 +59,52 @@ select current_setting('fsync'), current_setting('full_page_writes'), current_se
 _left_behind: list[Connection] = []
 
 
-def begin(conninfo: dict[str, Any]) -> Connection:
-    """Open a session with all that the store relies on."""
-    connection: Connection = psycopg.connect(**{**_DEFAULTS, **conninfo}, autocommit=True, prepare_threshold=3)
+def begin(conninfo: dict[str, Any], is_pooled: bool | None = None) -> Connection:
+    """Open a session with all that the store relies on. Whether it is a pooler's is found out, unless it is given."""
+    given = {**_DEFAULTS, **conninfo, "client_encoding": "UTF8"}
+    connection: Connection = psycopg.connect(**given, autocommit=True, prepare_threshold=None)
     try:
-        connection.prepared_max = 500
         # One type for all whole numbers: else every width would be another statement to prepare.
         connection.adapters.register_dumper(int, Int8Dumper)
-        connection.execute(_SETTINGS)
-        if connection.execute("show synchronous_commit").fetchone() == ("off",):
-            connection.execute("set synchronous_commit = on")
+        row = connection.execute("select pg_backend_pid(), current_setting('synchronous_commit')").fetchone()
+        assert row is not None
+        if is_pooled is None:
+            is_pooled = row[0] != connection.info.backend_pid
+        if not is_pooled:
+            _furnish(connection, is_careless=row[1] == "off")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def is_pooled(connection: Connection) -> bool:
+    """Tell whether this session may be another one in its next transaction. Only one that may not prepares."""
+    return connection.prepare_threshold is None
+
+
+@contextmanager
+def transaction(connection: Connection) -> Iterator[None]:
+    """One transaction: committed if the block ends well, rolled back if it raises."""
+    if not is_pooled(connection):
+        with connection.transaction():
+            yield
+        return
+    connection.execute(_FOR_ONE_TRANSACTION)
+    try:
+        yield
+    except BaseException:
+        with suppress(psycopg.Error):  # the line is broken: the server rolls back by itself
+            connection.rollback()
+        raise
+    connection.commit()
+
+
+def _furnish(connection: Connection, *, is_careless: bool) -> None:
+    connection.prepare_threshold, connection.prepared_max = 3, 500
+    connection.execute(_FOR_THE_SESSION)
+    if is_careless:
+        connection.execute("set synchronous_commit = on")
 
 
 def check(connection: Connection, where: str) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from holdfast.store.postgres.notices import NEWS, WAKE
 from holdfast.store.postgres.operator import PostgresOperator
 from holdfast.store.postgres.queues import PostgresQueues
 from holdfast.store.postgres.schema import Connection, finish
+from holdfast.store.postgres.shelves import Shelves
 from holdfast.store.postgres.sweeper import Sweeper
 from holdfast.store.postgres.upkeep import tidy
 from holdfast.store.protocol import Clock
@@ -44,17 +45,18 @@ class PostgresStore:
         self._moments = Moments(clock)
         self._bells = Doorbell(database)
         self._sweeper = Sweeper(database)
+        self._shelves = Shelves(database.statements)
+        self._handout = claiming.Handout(database.statements, self._shelves)
         self._known_queues: frozenset[str] = frozenset()
         self.queues = PostgresQueues(database, self._bells, self._moments)
         self.operator = PostgresOperator(database, self._bells, self._moments)
-        self.inspector = PostgresInspector(database, self._bells, self._moments)
+        self.inspector = PostgresInspector(database, self._bells, self._moments, self._shelves)
         self.guest = PostgresGuest(database, self._moments, self._make_queues, LateRinger(self._ring_work).begin)
 
     @classmethod
     def open(cls, url: str, *, namespace: str = "holdfast", clock: Clock | None = None) -> Self:
         """Open the database, making the schema if need be, or refuse with the reason and the remedy."""
-        conninfo = address.parse(url)
-        return cls(Database(conninfo, address.shown(conninfo), namespace), clock)
+        return cls(Database(address.read(url), namespace), clock)
 
     # --- the job path -----------------------------------------------------------------------------------
 
@@ -69,8 +71,9 @@ class PostgresStore:
 
     def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
         now = self._moments.of(now_us)
-        looks = self._db.do(partial(self._look, worker, queues, limit, now))
-        return self._db.write(partial(self._take, worker, looks, limit, now)) if looks else []
+        with self._shelves.kept_if_done():
+            looks = self._db.do(partial(self._look, worker, queues, limit, now))
+            return self._db.write(partial(self._take, worker, looks, limit, now)) if looks else []
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         if not verdicts:
@@ -97,15 +100,17 @@ class PostgresStore:
             settled = settling.settle(connection, self._statements, verdicts, now)
             if moment is None or limit <= 0:
                 return settled, []
-            looks = claiming.look(connection, self._statements, queues, now)
-            return settled, claiming.take(connection, self._statements, worker, looks, limit, moment)
+            looks = self._handout.look(connection, queues, now)
+            with self._shelves.kept_if_done():
+                return settled, self._handout.take(connection, worker, looks, limit, moment)
 
         if not verdicts:
             try:
                 return [], self.claim(worker, queues, limit, now_us)
             except LeaseLost:
                 return [], []
-        settled, claims = self._db.write(exchange)
+        with self._shelves.kept_if_done():
+            settled, claims = self._db.write(exchange)
         self._tell(settled)
         return settled.lost, claims
 
@@ -212,7 +217,7 @@ class PostgresStore:
         self, worker: str, queues: Sequence[str], limit: int, now_us: int | None, connection: Connection
     ) -> list[claiming.Look]:
         """See whether there is anything to take. If not, the worker still learns if its lease is over."""
-        looks = claiming.look(connection, self._statements, queues, now_us) if limit > 0 else []
+        looks = self._handout.look(connection, queues, now_us) if limit > 0 else []
         if not looks:
             claiming.living(self._lease("lease", connection, worker, now_us), worker)
         return looks
@@ -226,7 +231,8 @@ class PostgresStore:
         connection: Connection,
     ) -> list[Claim]:
         moment = claiming.living(self._lease("hold_lease", connection, worker, now_us), worker)
-        return claiming.take(connection, self._statements, worker, looks, limit, moment)
+        with self._shelves.kept_if_done():
+            return self._handout.take(connection, worker, looks, limit, moment)
 
     def _held_until_commit(self, connection: Connection, worker: str, now_us: int | None) -> int | None:
         try:

@@ -6,6 +6,9 @@ few seconds, and vacuums when it is worth it.
 
 It happens in a thread and a session of its own: no claim waits for it. It takes no lock that anyone else waits for, and
 passes over what someone has locked. If it fails, or the process dies meanwhile, nothing is lost but the sweeping.
+
+While someone's transaction stays open, nothing that died since can be cleared away. A sweeping that was in vain is followed
+by a longer pause each time, until one is not.
 """
 
 import logging
@@ -22,6 +25,7 @@ from holdfast.store.postgres.schema import Connection
 log = logging.getLogger("holdfast.store")
 
 PAUSE_S: Final = 5.0
+_LONGEST_PAUSE_S: Final = 300.0
 _TABLES: Final = ("ns_job", "ns_run", "ns_tag", "ns_worker")
 _LEAST: Final = 20_000
 _SHARE: Final = 0.2
@@ -35,6 +39,7 @@ class Sweeper:
         self._db = database
         self._thread: threading.Thread | None = None
         self._next = 0.0
+        self._in_vain = 0
 
     def consider(self) -> None:
         """Look whether there is something to sweep, in the background. Returns at once."""
@@ -55,15 +60,17 @@ class Sweeper:
         except StoreError:
             return  # the next one will
         try:
-            for table in _TABLES:
-                if self._is_worth_it(connection, table):
-                    # Not truncated: giving pages back to the disk would stop everyone for a moment.
-                    connection.execute(self._db.statements.of(f"vacuum (skip_locked, truncate off) {table}"))
+            swept = [table for table in _TABLES if self._is_worth_it(connection, table)]
+            for table in swept:
+                # Not truncated: giving pages back to the disk would stop everyone for a moment.
+                connection.execute(self._db.statements.of(f"vacuum (skip_locked, truncate off) {table}"))
+            is_in_vain = any(self._is_worth_it(connection, table) for table in swept)
+            self._in_vain = min(self._in_vain + 1, 10) if is_in_vain else 0
         except psycopg.Error as error:
             log.debug("the tables were not vacuumed: %s", error)
         finally:
             self._db.end(connection)
-            self._next = time.monotonic() + PAUSE_S
+            self._next = time.monotonic() + min(PAUSE_S * 2**self._in_vain, _LONGEST_PAUSE_S)
 
     def _is_worth_it(self, connection: Connection, table: str) -> bool:
         row = connection.execute(_DEAD, (self._db.statements.of(table),)).fetchone()

@@ -11,7 +11,7 @@ The store's clock is the server's, read inside the script.
 from collections.abc import Sequence
 from typing import Self
 
-from holdfast.errors import LeaseLost, StoreError
+from holdfast.errors import LeaseLost, StoreError, StoreUnavailable
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.query import StoreInfo, Tidied
@@ -24,13 +24,14 @@ from holdfast.store.redis import server, upkeep
 from holdfast.store.redis.bell import Bells
 from holdfast.store.redis.claiming import Claims
 from holdfast.store.redis.inspector import RedisInspector
-from holdfast.store.redis.link import Call, Link
+from holdfast.store.redis.link import Call, Link, answered
 from holdfast.store.redis.operator import RedisOperator
 from holdfast.store.redis.pushing import push
 from holdfast.store.redis.queues import RedisQueues
+from holdfast.store.redis.replicas import Wait
 from holdfast.store.redis.roster import Roster
 from holdfast.store.redis.server import Server
-from holdfast.store.redis.settling import Batch
+from holdfast.store.redis.settling import Batch, Unanswered
 
 
 class RedisStore:
@@ -44,6 +45,7 @@ class RedisStore:
         self._bells = Bells(link)
         self._roster = Roster(link)
         self._claims = Claims(link)
+        self._unanswered = Unanswered()
         self.queues = RedisQueues(link)
         self.operator = RedisOperator(link, self._roster)
         self.inspector = RedisInspector(link, self._bells, self.queues, self._roster)
@@ -57,12 +59,13 @@ class RedisStore:
         tier: str | None = None,
         namespace: str = "holdfast",
         clock: Clock | None = None,
+        wait: Wait | None = None,
     ) -> Self:
         """Reach the server and check it, or refuse with reason and remedy. `where` is the URL as it is shown."""
         check_namespace(namespace)
-        link = Link(url, where, namespace, clock)
+        link = Link(url, where, namespace, clock, wait)
         try:
-            known = server.inspect(link, tier)
+            known = server.inspect(link, tier, wait.replicas if wait else 0)
         except BaseException:
             link.close()
             raise
@@ -78,8 +81,8 @@ class RedisStore:
         return self._claims.claim(worker, queues, limit, now_us)
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
-        batch = Batch(verdicts)
-        return batch.lost(self._link.run(batch.calls, now_us))
+        with self._unanswered.batch(verdicts) as batch:
+            return batch.lost(self._link.run(batch.calls, now_us))
 
     def exchange(
         self,
@@ -89,11 +92,12 @@ class RedisStore:
         limit: int,
         now_us: int | None = None,
     ) -> tuple[list[Lost], list[Claim]]:
-        batch, names = Batch(verdicts), list(dict.fromkeys(queues))
+        names = list(dict.fromkeys(queues))
         if len(names) == 1 and limit > 0:
-            answers, claims = self._claims.after(batch.calls, worker, names[0], limit, now_us)
-            return batch.lost(answers), claims
-        lost = batch.lost(self._link.run(batch.calls, now_us))
+            with self._unanswered.batch(verdicts) as batch:
+                answers, claims = self._claims.after(batch.calls, worker, names[0], limit, now_us)
+                return batch.lost(answers), claims
+        lost = self.settle(verdicts, now_us)
         try:
             return lost, self._claims.claim(worker, names, limit, now_us)
         except (LeaseLost, StoreError):
@@ -106,8 +110,9 @@ class RedisStore:
             if self._link.is_closed:
                 return 0
             names = self.queues.names() if queues is None else list(dict.fromkeys(queues))
-            looks = self._link.run([Call("look", name) for name in names], None)
-            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in looks if moment]
+            looks = answered(self._link.try_run([Call("look", name) for name in names], None))
+            known = [look for look in looks if not isinstance(look, StoreUnavailable)]
+            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in known if moment]
             return min(pauses, default=None)
 
         self._bells.work.sleep(seconds_to_next, 0 if self._bells.take_alarm() else timeout_s)

@@ -8,8 +8,8 @@ from holdfast.model.finding import Finding
 from holdfast.model.job import JobRecord
 from holdfast.model.query import Query
 from holdfast.model.run import Run
-from holdfast.model.states import STATES
 from holdfast.model.worker import WorkerRecord
+from holdfast.store.conditions import Conditions
 from holdfast.store.protocol import Clock
 from holdfast.store.sqlite import rows
 from holdfast.store.sqlite.database import Database
@@ -46,7 +46,7 @@ class SqliteInspector:
 
     def find(self, query: Query, now_us: int | None = None) -> list[JobRecord]:
         now = self._now() if now_us is None else now_us
-        where, values = _conditions(query, now)
+        where, values = _CONDITIONS.of(query, now)
         if query.after is not None:
             where += " and seq < coalesce((select seq from ns_job where id = :after), 0)"
         with self._db.read() as connection:
@@ -56,7 +56,7 @@ class SqliteInspector:
         return [rows.record(row, now) for row in found]
 
     def count(self, query: Query, now_us: int | None = None) -> int:
-        where, values = _conditions(query, self._now() if now_us is None else now_us)
+        where, values = _CONDITIONS.of(query, self._now() if now_us is None else now_us)
         with self._db.read() as connection:
             row = connection.execute(self._sql(f"{_COUNT} where {where}"), values).fetchone()
         return int(row[0])
@@ -119,38 +119,10 @@ class SqliteInspector:
         return self._db.statements.of(text)
 
 
-_DEAD = frozenset(("failed", "cancelled", "expired", "parked"))
-_IS_DEAD = "state in ('failed', 'cancelled', 'expired', 'parked')"
-"""Word for word the condition of the index `ns_job_dead`."""
 _COUNT = "select count(*) from ns_job"
-_SEEN_AS = {state: f"state = '{state}'" for state in STATES} | {
-    "ready": "(state = 'ready' or (state = 'scheduled' and due_us <= :now))",
-    "scheduled": "(state = 'scheduled' and due_us > :now)",
-}
+_CONDITIONS = Conditions(":{}", ":now")
 
 
 def _order(query: Query) -> str:
     """Newest first. Running jobs are few: found by their index and then sorted (`+`), not by a walk over all jobs."""
     return "+seq desc" if query.states == ("running",) else "seq desc"
-
-
-def _conditions(query: Query, now_us: int) -> tuple[str, dict[str, object]]:
-    """Put the question together from constant parts; every value is a parameter."""
-    values: dict[str, object] = {"now": now_us, "limit": query.limit, "after": query.after}
-    parts = ["1 = 1"]
-    if query.states:
-        # Spelt out, not passed as parameters: only so can SQLite see that an index for these states will do.
-        parts.append(f"({' or '.join(_SEEN_AS[state] for state in query.states)})")
-        if _DEAD.issuperset(query.states):
-            parts.append(_IS_DEAD)
-    for column, value in (("queue", query.queue), ("task", query.task)):
-        if value is not None:
-            values[column] = value
-            parts.append(f"{column} = :{column}")
-    if query.tag is not None:
-        values["tag"] = query.tag
-        parts.append("seq in (select job from ns_tag where tag = :tag)")
-    if query.since_us is not None:
-        values["since"] = query.since_us
-        parts.append("coalesce(finished_us, created_us) >= :since")
-    return " and ".join(parts), values

@@ -1,41 +1,26 @@
 """The store's SQL: statements by name, and numbered migrations.
 
-A statement lives in `sql/NAME.sql`, a migration in `migrations/NNNN_name.sql`. Tables are written `ns_…` there; the
-namespace takes the place of `ns`. It is the only thing ever substituted, and only after its grammar was checked.
+Statements are in `sql/NAME.sql` (see `texts`), migrations in `migrations/NNNN_name.sql`. Tables are written `ns_…` there;
+the namespace takes the place of `ns`.
 
 Migrations run in one transaction each, under the write lock, so ten processes that open a new file at once make one
 schema. A process that dies in the middle leaves the schema as it was.
 """
 
-import re
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from typing import Final
 
 from holdfast.errors import SchemaTooNew
-from holdfast.policy.names import check_namespace
-
-_TABLE: Final = re.compile(r"\bns_")
+from holdfast.store.texts import Texts, read
 
 
-class Statements:
-    """The statements of one namespace, by file name: `statements["claim_fifo"]`."""
+class Statements(Texts):
+    """The statements of one namespace, by file name: `statements["claim_fifo"]`. Tables are `namespace_…`."""
 
     def __init__(self, namespace: str) -> None:
-        self._namespace = check_namespace(namespace)
-        self._texts: dict[str, str] = {}
-
-    def __getitem__(self, name: str) -> str:
-        text = self._texts.get(name)
-        if text is None:
-            text = self._texts[name] = self.of(_read("sql", f"{name}.sql"))
-        return text
-
-    def of(self, text: str) -> str:
-        """Put the namespace into a statement that was assembled from constant parts."""
-        return _TABLE.sub(f"{self._namespace}_", text)
+        super().__init__(__package__, namespace, "{}_")
 
 
 def migrate(connection: sqlite3.Connection, statements: Statements, where: str) -> None:
@@ -68,7 +53,7 @@ def migrations() -> tuple[str, ...]:
     """List the texts of all migrations, in order."""
     folder = resources.files(__package__) / "migrations"
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(_read("migrations", name) for name in names)
+    return tuple(read(__package__, "migrations", name) for name in names)
 
 
 def _version(connection: sqlite3.Connection, statements: Statements) -> int:
@@ -88,7 +73,3 @@ def _split(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-def _read(folder: str, name: str) -> str:
-    return (resources.files(__package__) / folder / name).read_text("utf-8")

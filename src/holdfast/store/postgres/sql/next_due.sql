@@ -1,6 +1,27 @@
 -- Tell when the earliest job of the unpaused queues is or was due, ready ones included.
 -- Params: queues, a list, or null for all.
-select min(least((select min(due_us) from ns_job where queue = name and state = 'ready'),
-                 (select min(due_us) from ns_job where queue = name and state = 'scheduled')))
+-- Cost: one seek a queue, and one for each priority that its ready jobs have, whatever the backlog: the first of one
+-- priority leads to the first of the next.
+select min(earliest.due_us)
   from ns_queue
+       cross join lateral (
+           with recursive first as (
+               (select priority, due_us
+                  from ns_job
+                 where queue = name and state = 'ready'
+                 order by priority desc, due_us
+                 limit 1)
+               union all
+               select next.priority, next.due_us
+                 from first
+                      cross join lateral (select priority, due_us
+                                            from ns_job
+                                           where queue = name and state = 'ready' and priority < first.priority
+                                           order by priority desc, due_us
+                                           limit 1) as next
+           )
+           select due_us from first
+           union all
+           (select due_us from ns_job where queue = name and state = 'scheduled' order by due_us limit 1)
+       ) as earliest
  where not is_paused and (%(queues)s::text[] is null or name = any (%(queues)s::text[]))
