@@ -1,6 +1,6 @@
 """Pushes in a transaction of the caller's own, with psycopg's connections and SQLAlchemy's, sync and async.
 
-Only rows of their own are inserted (queues are made before, in a commit of their own), so a transaction that is held open
+Only rows of their own are inserted (queues are made, and begin to flow, before, in a commit of its own), so a transaction that is held open
 blocks neither producers nor workers.
 """
 
@@ -31,7 +31,7 @@ class PostgresGuest:
         self,
         database: Database,
         moments: Moments,
-        make_queues: Callable[[set[str]], None],
+        make_queues: Callable[[Sequence[NewJob]], None],
         ring_later: Callable[[], None],
     ) -> None:
         self._db = database
@@ -74,7 +74,7 @@ class PostgresGuest:
             raise InvalidInput(
                 "this connection's transaction has failed or its line is broken; roll back and begin anew"
             )
-        self._make_queues({job.queue for job in jobs})
+        self._make_queues(jobs)
 
     def _statement(self, jobs: Sequence[NewJob]) -> tuple[str, dict[str, object]]:
         return self._db.statements["push"], lists(jobs, self._moments.of(None))

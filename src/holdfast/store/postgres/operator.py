@@ -34,7 +34,11 @@ class PostgresOperator:
         return retried
 
     def unpark(self, seals: dict[str, bytes | None], now_us: int | None = None) -> list[str]:
-        unparked = self._touched("unpark", list(seals), {"ids": list(seals), "seals": list(seals.values())})
+        unparked = self._touched(
+            "unpark",
+            list(seals),
+            {"ids": list(seals), "seals": list(seals.values()), "now": self._moments.of(now_us)},
+        )
         self._bells.ring("work")
         return unparked
 

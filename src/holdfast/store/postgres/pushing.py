@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from holdfast.model.job import NewJob, Pushed, decided
+from holdfast.store.flowing.ledger import NAMELESS
 from holdfast.store.postgres.schema import Connection, Statements
 
 
@@ -31,4 +32,5 @@ def lists(jobs: Sequence[NewJob], now_us: int | None) -> dict[str, object]:
         "tags": [json.dumps(job.tags) if job.tags else None for job in jobs],
         "seals": [job.seal for job in jobs],
         "envelopes": [job.envelope for job in jobs],
+        "lanes": [job.lane or NAMELESS for job in jobs],
     }

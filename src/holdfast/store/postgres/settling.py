@@ -1,12 +1,15 @@
 """Carrying out verdicts inside a transaction: lock, check the token, land the job, keep the run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from holdfast.model.states import FINAL, is_move
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.policy.landing import KEEP_RUNS, land, story, why_refused
 from holdfast.policy.moments import SECOND
+from holdfast.store.flowing.news import Line, merged, of_verdict
+from holdfast.store.postgres.ledger import PostgresLedger, leave_news
 from holdfast.store.postgres.rows import text
 from holdfast.store.postgres.schema import Connection, Statements
 
@@ -23,18 +26,37 @@ class Settled:
     def __init__(self) -> None:
         self.lost: list[Lost] = []
         self.has_ended = False
-        self.has_returned = False
+        self.has_made_room = False
+        """Whether something may be claimable now that was not."""
+        self.moment_us = 0
         self.landings: list[tuple[Any, ...]] = []
         self.long_lived: list[int] = []
         """Jobs, by seq, that may have more runs than are kept."""
+        self.news: list[Line] = []
+        self.new_flows: set[str] = set()
+        """Queues that flow from now on."""
 
 
-def settle(connection: Connection, statements: Statements, verdicts: Sequence[Verdict], now_us: int | None) -> Settled:
-    """Carry out the verdicts whose token is the job's current one; report the others. Changes nothing else."""
+def slowed(verdicts: Iterable[Verdict]) -> set[str]:
+    """Tell which queues must be locked before these verdicts are carried out: a task asked for them to be left alone."""
+    return {verdict.queue for verdict in verdicts if verdict.slows_us}
+
+
+def settle(
+    connection: Connection,
+    statements: Statements,
+    verdicts: Sequence[Verdict],
+    now_us: int | None,
+    ledgers: Mapping[str, PostgresLedger] = MappingProxyType({}),
+) -> Settled:
+    """Carry out the verdicts whose token is the job's current one; report the others. Changes nothing else.
+
+    `ledgers` has those of the `slowed` queues, whose locks are held.
+    """
     settled = Settled()
     ids = [verdict.id for verdict in verdicts]
     rows = connection.execute(statements["held"], {"ids": ids, "now": now_us}).fetchall() if ids else []
-    moment_us = rows[-1][-1] if rows else 0  # read when the last of them was locked
+    moment_us = settled.moment_us = rows[-1][-1] if rows else 0  # read when the last of them was locked
     held = {row[0]: row for row in rows}
     for verdict in verdicts:
         row = held.get(verdict.id)
@@ -47,6 +69,10 @@ def settle(connection: Connection, statements: Statements, verdicts: Sequence[Ve
         held[verdict.id] = (*row[:2], "settled", *row[3:])
         _settle_one(settled, verdict, row, moment_us)
     _write(connection, statements, settled, moment_us)
+    for queue in sorted(settled.new_flows):
+        ledgers[queue].begin_to_flow(moment_us)
+    if settled.news:
+        leave_news(connection, statements, merged(settled.news))
     return settled
 
 
@@ -74,7 +100,17 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
     if verdict.is_of_a_run and number > KEEP_RUNS:
         settled.long_lived.append(seq)
     settled.has_ended |= ended
-    settled.has_returned |= not ended
+    settled.has_made_room |= not ended
+    _tell_claims(settled, verdict, row, now_us)
+
+
+def _tell_claims(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int) -> None:
+    queue, lane, is_flowing = row[18:21]
+    if is_flowing or verdict.slows_us:
+        settled.news += of_verdict(verdict, queue, lane, now_us)
+        settled.has_made_room = True
+    if not is_flowing and verdict.slows_us:
+        settled.new_flows.add(queue)
 
 
 def _write(connection: Connection, statements: Statements, settled: Settled, now_us: int) -> None:

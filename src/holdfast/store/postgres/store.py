@@ -10,7 +10,9 @@ The store's clock is the server's, read after the locks are held. The clocks of 
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
+
+import msgspec
 
 from holdfast.errors import LeaseLost
 from holdfast.model.claim import Claim, Progress
@@ -19,19 +21,19 @@ from holdfast.model.query import StoreInfo, Tidied
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.store.guest import LateRinger
-from holdfast.store.postgres import address, claiming, pushing, rows, settling, workers
+from holdfast.store.postgres import address, claiming, pushing, rows, settling, upkeep, workers
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.doorbell import LOOK_S, Doorbell
 from holdfast.store.postgres.guest import PostgresGuest
 from holdfast.store.postgres.inspector import PostgresInspector
+from holdfast.store.postgres.ledger import lock_queues
 from holdfast.store.postgres.notices import NEWS, WAKE
 from holdfast.store.postgres.operator import PostgresOperator
 from holdfast.store.postgres.queues import PostgresQueues
 from holdfast.store.postgres.schema import Connection, finish
 from holdfast.store.postgres.shelves import Shelves
 from holdfast.store.postgres.sweeper import Sweeper
-from holdfast.store.postgres.upkeep import tidy
 from holdfast.store.protocol import Clock
 
 
@@ -48,6 +50,7 @@ class PostgresStore:
         self._shelves = Shelves(database.statements)
         self._handout = claiming.Handout(database.statements, self._shelves)
         self._known_queues: frozenset[str] = frozenset()
+        self._flowing_queues: frozenset[str] = frozenset()
         self.queues = PostgresQueues(database, self._bells, self._moments)
         self.operator = PostgresOperator(database, self._bells, self._moments)
         self.inspector = PostgresInspector(database, self._bells, self._moments, self._shelves)
@@ -63,23 +66,31 @@ class PostgresStore:
     def push(self, jobs: Sequence[NewJob], now_us: int | None = None) -> list[Pushed]:
         if not jobs:
             return []
-        self._make_queues({job.queue for job in jobs})
+        self._make_queues(jobs)
         now = self._moments.of(now_us)
         pushed = self._db.do(lambda connection: pushing.push(connection, self._statements, jobs, now))
         self._bells.ring("work")
         return pushed
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
+    def claim(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
+    ) -> list[Claim]:
         now = self._moments.of(now_us)
         with self._shelves.kept_if_done():
-            looks = self._db.do(partial(self._look, worker, queues, limit, now))
-            return self._db.write(partial(self._take, worker, looks, limit, now)) if looks else []
+            looks = self._db.do(partial(self._look, worker, queues, limit + ahead, now))
+            return self._db.write(partial(self._take, worker, looks, limit, ahead, now)) if looks else []
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         if not verdicts:
             return []
         now = self._moments.of(now_us)
-        settled = self._db.write(lambda connection: settling.settle(connection, self._statements, verdicts, now))
+        slowed = settling.slowed(verdicts)
+
+        def settle(connection: Connection) -> settling.Settled:
+            ledgers = lock_queues(connection, self._statements, slowed, now)
+            return settling.settle(connection, self._statements, verdicts, now, ledgers)
+
+        settled = self._db.write(settle)
         self._tell(settled)
         return settled.lost
 
@@ -90,23 +101,28 @@ class PostgresStore:
         queues: Sequence[str],
         limit: int,
         now_us: int | None = None,
+        *,
+        ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
         now = self._moments.of(now_us)
 
         def exchange(connection: Connection) -> tuple[settling.Settled, list[Claim]]:
-            # The lease before the jobs, as everyone locks; it is the claim alone that hangs on it.
-            moment = self._held_until_commit(connection, worker, now)
+            # The lease before the queues before the jobs, as everyone locks; it is the claim alone that hangs on it.
+            moment, flowing = self._held_until_commit(connection, worker, queues if wants_any else (), now)
+            ledgers = lock_queues(connection, self._statements, {*flowing, *settling.slowed(verdicts)}, now)
             # Settle before claiming: what a verdict frees or brings back can be handed out in the same step.
-            settled = settling.settle(connection, self._statements, verdicts, now)
-            if moment is None or limit <= 0:
+            settled = settling.settle(connection, self._statements, verdicts, now, ledgers)
+            if moment is None or not wants_any:
                 return settled, []
             looks = self._handout.look(connection, queues, now)
+            wish = claiming.Wish(worker, limit, ahead, max(moment, settled.moment_us))
             with self._shelves.kept_if_done():
-                return settled, self._handout.take(connection, worker, looks, limit, moment)
+                return settled, self._handout.take(connection, wish, looks, ledgers)
 
+        wants_any = limit + ahead > 0
         if not verdicts:
             try:
-                return [], self.claim(worker, queues, limit, now_us)
+                return [], self.claim(worker, queues, limit, now_us, ahead=ahead)
             except LeaseLost:
                 return [], []
         with self._shelves.kept_if_done():
@@ -175,7 +191,9 @@ class PostgresStore:
 
     def tidy(self, now_us: int | None = None) -> Tidied:
         now = self._moments.of(now_us)
-        tidied = self._db.write(lambda connection: tidy(connection, self._statements, now))
+        is_more = self._forget_lanes(now)
+        tidied = self._db.write(lambda connection: upkeep.tidy(connection, self._statements, now))
+        tidied = msgspec.structs.replace(tidied, is_more=tidied.is_more or is_more)
         if tidied.expired:
             self._bells.ring("done")
         self._sweeper.consider()
@@ -203,8 +221,11 @@ class PostgresStore:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _make_queues(self, names: set[str]) -> None:
-        """Make the queues that are not there, in a commit of their own: a push that is held open then blocks nobody."""
+    def _make_queues(self, jobs: Sequence[NewJob]) -> None:
+        """Make the queues that are not there, and let those flow that have lanes, before the push and in a commit of its own:
+        a push that is held open then blocks nobody.
+        """
+        names = {job.queue for job in jobs}
         new = sorted(names - self._known_queues)
         if new:
             text = self._statements.of(
@@ -212,6 +233,11 @@ class PostgresStore:
             )
             self._db.do(lambda connection: connection.execute(text, (new,)))
             self._known_queues |= names  # only now: queues, once committed, are never deleted
+        laned = {job.queue for job in jobs if job.lane} - self._flowing_queues
+        if laned:
+            values = {"queues": sorted(laned), "now": self._moments.of(None)}
+            self._db.do(lambda connection: connection.execute(self._statements["begin_to_flow"], values))
+            self._flowing_queues |= laned  # for ever, too
 
     def _look(
         self, worker: str, queues: Sequence[str], limit: int, now_us: int | None, connection: Connection
@@ -219,7 +245,8 @@ class PostgresStore:
         """See whether there is anything to take. If not, the worker still learns if its lease is over."""
         looks = self._handout.look(connection, queues, now_us) if limit > 0 else []
         if not looks:
-            claiming.living(self._lease("lease", connection, worker, now_us), worker)
+            lease = connection.execute(self._statements["lease"], {"worker": worker, "now": now_us}).fetchone()
+            claiming.living(lease, worker)
         return looks
 
     def _take(
@@ -227,21 +254,38 @@ class PostgresStore:
         worker: str,
         looks: Sequence[claiming.Look],
         limit: int,
+        ahead: int,
         now_us: int | None,
         connection: Connection,
     ) -> list[Claim]:
-        moment = claiming.living(self._lease("hold_lease", connection, worker, now_us), worker)
+        moment, _ = self._hold_lease(connection, worker, (), now_us)
+        flowing = [one.queue for one in looks if one.is_flowing]
+        ledgers = lock_queues(connection, self._statements, flowing, now_us)
+        wish = claiming.Wish(worker, limit, ahead, max((one.now_us for one in ledgers.values()), default=moment))
         with self._shelves.kept_if_done():
-            return self._handout.take(connection, worker, looks, limit, moment)
+            return self._handout.take(connection, wish, looks, ledgers)
 
-    def _held_until_commit(self, connection: Connection, worker: str, now_us: int | None) -> int | None:
+    def _held_until_commit(
+        self, connection: Connection, worker: str, queues: Sequence[str], now_us: int | None
+    ) -> tuple[int | None, list[str]]:
         try:
-            return claiming.living(self._lease("hold_lease", connection, worker, now_us), worker)
+            return self._hold_lease(connection, worker, queues, now_us)
         except LeaseLost:
-            return None
+            return None, []
 
-    def _lease(self, statement: str, connection: Connection, worker: str, now_us: int | None) -> tuple[Any, ...] | None:
-        return connection.execute(self._statements[statement], {"worker": worker, "now": now_us}).fetchone()
+    def _hold_lease(
+        self, connection: Connection, worker: str, queues: Sequence[str], now_us: int | None
+    ) -> tuple[int, list[str]]:
+        """Give the time, and which of the queues flow, if the lease is alive: it then is until the transaction is over."""
+        values = {"worker": worker, "now": now_us, "queues": list(queues)}
+        return claiming.living(connection.execute(self._statements["hold_lease"], values).fetchone(), worker)
+
+    def _forget_lanes(self, now_us: int | None) -> bool:
+        """Queue by queue: upkeep of one must not hold up the claims of all."""
+        names = self._db.do(lambda connection: upkeep.restless(connection, self._statements, now_us))
+        forget = upkeep.forget_lanes
+        more = [self._db.write(partial(forget, statements=self._statements, queue=name, now_us=now_us)) for name in names]
+        return any(more)
 
     def _ring_work(self) -> None:
         self._bells.ring("work")
@@ -249,5 +293,5 @@ class PostgresStore:
     def _tell(self, settled: settling.Settled) -> None:
         if settled.has_ended:
             self._bells.ring("done")
-        if settled.has_returned:
+        if settled.has_made_room:
             self._bells.ring("work")

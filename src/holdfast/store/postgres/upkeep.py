@@ -5,6 +5,8 @@ from typing import Any, Final
 from holdfast.model.query import Tidied
 from holdfast.model.states import FINAL
 from holdfast.policy.moments import SECOND
+from holdfast.store.flowing.acts import forget_idle
+from holdfast.store.postgres.ledger import lock_queues
 from holdfast.store.postgres.schema import Connection, Statements
 
 SLICE: Final = 1000
@@ -12,7 +14,7 @@ _KEEP_WORKERS_US: Final = 30 * 86_400 * SECOND
 
 
 def tidy(connection: Connection, statements: Statements, now_us: int | None) -> Tidied:
-    """Do one slice, inside the caller's transaction."""
+    """Do one slice of what is about jobs, inside the caller's transaction."""
     now = _one(connection, statements.of("select ns_now(%s)"), (now_us,))
     names = [row[0] for row in connection.execute(statements.of("select name from ns_queue order by name"))]
     expired = sum(_expire(connection, statements, name, now) for name in names)
@@ -21,6 +23,20 @@ def tidy(connection: Connection, statements: Statements, now_us: int | None) -> 
     connection.execute(statements.of("delete from ns_worker where ended_us < %s"), (now - _KEEP_WORKERS_US,))
     next_us: int | None = _one(connection, statements["next_upkeep"], ())
     return Tidied(expired, pruned, expired >= SLICE or pruned >= SLICE, next_us)
+
+
+def restless(connection: Connection, statements: Statements, now_us: int | None) -> list[str]:
+    """List the queues that have lanes which may be forgotten."""
+    return [row[0] for row in connection.execute(statements["restless"], {"now": now_us})]
+
+
+def forget_lanes(connection: Connection, statements: Statements, queue: str, now_us: int | None) -> bool:
+    """Drop, in a transaction of its own, a slice of a queue's lanes that would be the same if they were made anew.
+
+    Tell whether there may be more.
+    """
+    ledger = lock_queues(connection, statements, [queue], now_us)[queue]
+    return forget_idle(ledger, ledger.now_us) >= SLICE
 
 
 def _expire(connection: Connection, statements: Statements, queue: str, now_us: int) -> int:

@@ -52,7 +52,7 @@ def rescue(connection: Connection, statements: Statements, now_us: int | None) -
         late = {lost.id for lost in settled.lost}  # settled by the worker itself, at the last moment
         rescued.append(Rescued(worker, tuple(verdict.id for verdict in verdicts if verdict.id not in late)))
         together.has_ended |= settled.has_ended
-        together.has_returned |= settled.has_returned
+        together.has_made_room |= settled.has_made_room
     return rescued, together
 
 
