@@ -100,7 +100,7 @@ class Handout:
 
     # --- queues that flow -------------------------------------------------------------------------------
 
-    def _serve(  # noqa: PLR0913 - what one step of `take` has at hand
+    def _serve(
         self, connection: Connection, one: Look, values: dict[str, Any], round_: Round, left: int, ahead: int
     ) -> list[Claim]:
         limit = left if round_.policy.is_limited else left + ahead

@@ -1,7 +1,7 @@
 """Pushes in a transaction of the caller's own, with psycopg's connections and SQLAlchemy's, sync and async.
 
-Only rows of their own are inserted (queues are made, and begin to flow, before, in a commit of its own), so a transaction that is held open
-blocks neither producers nor workers.
+Only rows of their own are inserted (queues are made, and begin to flow, before, in commits of their own), so a transaction
+that is held open blocks neither producers nor workers.
 """
 
 from collections.abc import Callable, Iterator, Sequence

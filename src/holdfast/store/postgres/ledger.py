@@ -1,8 +1,8 @@
 """The tables of a flowing queue, inside one transaction that holds the lock of the queue's row. See `flowing.ledger`.
 
-The lock is the queue's, not that of its jobs: whoever cancels, deletes or ends one needs only the job's. So jobs are locked as
-they are found, and one that is in someone else's hands at that moment is passed over, with the news that its lane has to be
-looked at again: the other's step may be rolled back.
+The lock is the queue's, not that of its jobs: whoever cancels, deletes or ends one needs only the job's. So jobs are locked
+as they are found, and one that is in someone else's hands at that moment is passed over, with the news that its lane has to
+be looked at again: the other's step may be rolled back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,7 +75,9 @@ class PostgresLedger:
 
     def forget(self, names: Sequence[str]) -> None:
         if names:
-            self._do("delete from ns_lane where queue = %(queue)s and lane = any (%(names)s::text[])", names=list(names))
+            self._do(
+                "delete from ns_lane where queue = %(queue)s and lane = any (%(names)s::text[])", names=list(names)
+            )
 
     def best(self, wanted: Mapping[str, int], *, is_lifo: bool) -> dict[str, list[int]]:
         """What was given before is given again, in its place: a better job may have come meanwhile, and is then the next."""

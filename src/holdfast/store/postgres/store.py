@@ -222,8 +222,9 @@ class PostgresStore:
     # --- inside -----------------------------------------------------------------------------------------
 
     def _make_queues(self, jobs: Sequence[NewJob]) -> None:
-        """Make the queues that are not there, and let those flow that have lanes, before the push and in a commit of its own:
-        a push that is held open then blocks nobody.
+        """Make the queues that are not there, and let those flow that have lanes, in commits of their own.
+
+        A push that is held open then blocks nobody.
         """
         names = {job.queue for job in jobs}
         new = sorted(names - self._known_queues)
@@ -284,7 +285,9 @@ class PostgresStore:
         """Queue by queue: upkeep of one must not hold up the claims of all."""
         names = self._db.do(lambda connection: upkeep.restless(connection, self._statements, now_us))
         forget = upkeep.forget_lanes
-        more = [self._db.write(partial(forget, statements=self._statements, queue=name, now_us=now_us)) for name in names]
+        more = [
+            self._db.write(partial(forget, statements=self._statements, queue=name, now_us=now_us)) for name in names
+        ]
         return any(more)
 
     def _ring_work(self) -> None:
