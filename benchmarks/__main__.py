@@ -11,7 +11,7 @@ import platform
 import sqlite3
 from collections.abc import Callable
 
-from benchmarks import core, servers, tree
+from benchmarks import core, flow, servers, tree
 from benchmarks.core import Figures
 
 
@@ -57,6 +57,7 @@ GOALS = {
     "lateness of delayed jobs p99 (ms)": "goal: under 15",
     "idle worker, share of one core (%)": "goal: under 0.5",
     "claim among 1,000,000 / among 1,000": "goal: under 2",
+    "claim among 100,000 lanes, half limited / from one": "goal: under 2",
     "start of a worker to its first job (s)": "goal: under 0.7",
     "killed child: its job runs again, median of 20 (s)": "goal: under 1",
     "killed worker: its job runs again elsewhere, median of 20 (s)": "goal: under 12",
@@ -90,6 +91,8 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "lateness": core.lateness,
     "idle": core.idle,
     "depth": core.depth,
+    "flow_lanes": flow.lanes,
+    "flow_crowd": flow.crowd,
     "startup": tree.startup,
     "recovery_child": tree.recovery_child,
     "recovery_tree": tree.recovery_tree,

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from holdfast import Holdfast
 from holdfast.errors import InvalidInput, StoreUnavailable
+from holdfast.testing.contract.sample_jobs import claimed_ids, enlisted, job, pushed
 
 
 @pytest.fixture
@@ -143,3 +144,16 @@ class TestBadInput:
             app.task(name="send")(print)
             with pytest.raises(InvalidInput, match="cannot take part in a transaction of yours"):
                 app.enqueue_in(None, app.tasks["send"].s("tea"))
+
+
+def test_a_job_with_a_lane_can_be_claimed_after_the_commit(app: Holdfast, mine: sqlite3.Connection) -> None:
+    """Its news are committed with it: a claim that came before did not see them."""
+    store = app.store
+    worker = enlisted(store)
+    first, second = pushed(store, "laned", lane="a"), job("laned", lane="a")
+    assert claimed_ids(store, worker, "laned") == [first]
+    assert store.guest is not None
+    with mine:
+        mine.execute("insert into purchase values ('tea')")
+        store.guest.push(mine, [second])
+    assert claimed_ids(store, worker, "laned") == [second.id]

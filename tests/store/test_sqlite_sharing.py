@@ -182,7 +182,7 @@ def test_a_log_that_grew_behind_a_long_reader_is_cut_back_afterwards(
 def test_a_claim_among_a_hundred_thousand_jobs_reads_no_more_than_one_among_a_hundred(path: Path) -> None:
     """Counted in steps of SQLite's machine, not in seconds."""
     store = SqliteStore.open(path, tier="fast")
-    store.enlist(WorkerRecord("w", "here", 1, ("t",)))
+    store.enlist(WorkerRecord("w", "here", 1, ("t",), lease_us=3_600_000_000))
     store.push([job("q", priority=n % 7) for n in range(100)])
     few = _steps_of_a_claim(store)
     for _ in range(10):

@@ -121,9 +121,13 @@ def slow(flow: Flow, until_us: int) -> None:
     flow.slow_until_us = max(flow.slow_until_us, until_us)
 
 
-def release(flow: Flow) -> bool:
-    """Undo, by a person's wish, all that holds a flow back but its rate and its number. Return whether that changed it."""
-    was_held = flow.is_paused or flow.circuit != "closed" or flow.slow_until_us > 0 or flow.misses > 0
+def release(flow: Flow, now_us: int) -> bool:
+    """Undo, by a person's wish, all that holds a flow back but its rate and its number. Return whether that changed it.
+
+    What is over by now changes nothing: it may have been forgotten, and nobody shall be able to tell.
+    """
+    is_clean = _is_forgiven(flow, now_us) or (flow.circuit == "closed" and flow.misses == 0)
+    was_held = flow.is_paused or flow.slow_until_us > now_us or not is_clean
     flow.is_paused, flow.circuit, flow.misses, flow.slow_until_us = False, "closed", 0, 0
     return was_held
 

@@ -34,7 +34,7 @@ def release_lane(ledger: Ledger, name: str, now_us: int) -> bool:
     round_ = Round(ledger, now_us)
     round_.read_news()
     (lane,) = round_.look_at([name])
-    was_held = rules.release(lane.flow)
+    was_held = rules.release(lane.flow, now_us)
     round_.place(lane)
     round_.save()
     return was_held
@@ -44,7 +44,7 @@ def release_queue(ledger: Ledger, now_us: int) -> bool:
     """Let the queue as a whole go on. Lanes that are held back themselves stay so."""
     round_ = Round(ledger, now_us)
     round_.read_news()
-    was_held = rules.release(round_.flow)
+    was_held = rules.release(round_.flow, now_us)
     round_.save()
     return was_held
 
@@ -68,7 +68,7 @@ def _change(ledger: Ledger, declared: str | None, overlay: str | None, now_us: i
         round_.read_news()
         round_.save()
     policy, _ = policies(declared, overlay)
-    ledger.put_in_force(declared, overlay, is_lifo=policy.order == "lifo")
+    ledger.put_in_force(declared, overlay, policy)
     if not book.is_flowing and not policy.is_plain:
         ledger.begin_to_flow(now_us)
     elif book.is_flowing and policy != policies(book.declared, book.overlay)[0]:

@@ -9,6 +9,7 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
+from holdfast.model.queue import QueuePolicy
 from holdfast.policy.flow import Flow
 
 NAMELESS: Final = ""
@@ -103,8 +104,11 @@ class Ledger(Protocol):
         """Give, by lane, the keys of its best ready jobs, as many as are wanted or there are; expired ones are none."""
         ...
 
-    def put_in_force(self, declared: str | None, overlay: str | None, *, is_lifo: bool) -> None:
-        """Keep the queue's policy, declared and overlaid. `is_lifo` is what comes of both."""
+    def put_in_force(self, declared: str | None, overlay: str | None, policy: QueuePolicy) -> None:
+        """Keep the queue's policy, declared and overlaid, and what comes of both: the order and the bound in force.
+
+        Jobs that were spilled enter, as far as there is room now.
+        """
         ...
 
     def begin_to_flow(self, now_us: int) -> None:

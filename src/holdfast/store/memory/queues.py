@@ -56,10 +56,10 @@ class MemoryQueues:
             shelf = self._rack.find(name)
             if shelf is None:
                 return False
-            with self._rack.hold(shelf, None):
+            with self._rack.hold(shelf, None) as now:
                 if lane is not None:
-                    return lane in shelf.round.lanes and shelf.round.release(lane)
-                was_held = shelf.round.release_all()
+                    return lane in shelf.round.lanes and shelf.round.release(lane, now)
+                was_held = shelf.round.release_all(now)
                 return self._set_paused(shelf, False) or was_held
 
     def lanes(self, name: str, now_us: int | None = None) -> list[LaneRecord]:
@@ -116,4 +116,5 @@ def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
         standing=standing,
         until_us=until_us,
         overlay=shelf.overlay,
+        refused=shelf.refused,
     )

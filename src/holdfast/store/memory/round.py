@@ -116,15 +116,15 @@ class Round:
         self.stir(name)
         return has_changed
 
-    def release(self, name: str) -> bool:
+    def release(self, name: str, now_us: int) -> bool:
         """Let a lane go on that was paused, broken or slowed. Return whether that changed anything."""
         self.stir(name)
-        return rules.release(self.lanes[name].flow)
+        return rules.release(self.lanes[name].flow, now_us)
 
-    def release_all(self) -> bool:
+    def release_all(self, now_us: int) -> bool:
         """Let the queue as a whole go on. Lanes that are held back themselves stay so."""
         self.stir_all()
-        return rules.release(self.flow)
+        return rules.release(self.flow, now_us)
 
     def rest(self, now_us: int) -> None:
         """Note, at the end of a claim, when the queue as a whole may go on."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from psycopg import Cursor
 
+from holdfast.model.queue import QueuePolicy
 from holdfast.store.flowing.ledger import Book, Gate, LaneRow, News, Place
 from holdfast.store.flowing.news import Line, of_arrivals
 from holdfast.store.postgres.schema import Connection, Statements
@@ -98,9 +99,9 @@ class PostgresLedger:
             leave_news(self._connection, self._statements, arrivals)
         return {name: list(seqs) for name, seqs in given.items()}
 
-    def put_in_force(self, declared: str | None, overlay: str | None, *, is_lifo: bool) -> None:
+    def put_in_force(self, declared: str | None, overlay: str | None, policy: QueuePolicy) -> None:
         self._book = None
-        self._run("put_in_force", declared=declared, overlay=overlay, is_lifo=is_lifo)
+        self._run("put_in_force", declared=declared, overlay=overlay, is_lifo=policy.order == "lifo")
 
     def begin_to_flow(self, now_us: int) -> None:
         self._book = None

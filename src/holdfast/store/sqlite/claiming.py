@@ -11,6 +11,8 @@ from holdfast.store.flowing.handout import Handout
 from holdfast.store.flowing.ledger import NAMELESS
 from holdfast.store.flowing.round import Round
 from holdfast.store.protocol import PROMOTE_LIMIT
+from holdfast.store.sqlite.bounds import grow, let_in, recount
+from holdfast.store.sqlite.keys import let_go
 from holdfast.store.sqlite.ledger import SqliteLedger
 from holdfast.store.sqlite.schema import Statements
 
@@ -24,19 +26,27 @@ class Claiming:
         self._worker = worker
         self._now_us = now_us
         self._nonce = os.urandom(8).hex()
+        self.has_made_room = False
+        """Whether a queue that has a bound may have room now."""
+        self._unparked = 0
+        """How many parked jobs the queue that is being served has got back."""
 
     def claim(self, queues: Sequence[str], limit: int, ahead: int) -> list[Claim]:
         """Hand out up to `limit` jobs, and `ahead` more where nothing limits them, serving the queues in the order given."""
         claims: list[Claim] = []
-        for queue in queues:
+        for queue in dict.fromkeys(queues):
             left = limit - len(claims)
             if left + ahead <= 0:
                 break
+            self._unparked = 0
             values = {"queue": queue, "now": self._now_us}
             look = self._connection.execute(self._statements["look"], values).fetchone()
             if look is None or look[1]:
                 continue
-            claims += self._serve(queue, look, left, ahead) if look[5] else self._take(queue, look, left + ahead)
+            taken = self._serve(queue, look, left, ahead) if look[5] else self._take(queue, look, left + ahead)
+            claims += taken
+            if look[6]:
+                self._make_room(queue, len(taken), has_expired=bool(look[2]))
         return claims
 
     # --- queues that do not flow ------------------------------------------------------------------------
@@ -87,22 +97,34 @@ class Claiming:
         rows = {row[0]: row for row in self._connection.execute(self._statements["take"], values)}
         return [Claim(*rows[seq][1:]) for seq in seqs]
 
-    # --- both -------------------------------------------------------------------------------------------
+    # --- all -------------------------------------------------------------------------------------------
 
     def _make_ready(
         self, look: tuple[int, ...], values: dict[str, object], wanted: int, returning: str = ""
     ) -> list[str]:
         """End what has expired, wake what is due, bring back what was parked. Give the lanes, if they are returned."""
-        _, _, has_expired, has_due, has_parked, _ = look
+        _, _, has_expired, has_due, has_parked, *_ = look
         woken: list[tuple[str | None]] = []
         if has_expired:
-            self._connection.execute(self._statements["expire"], values)
+            freed = self._connection.execute(self._statements["expire"], values).fetchall()
+            has_due |= let_go(self._connection, self._statements, [(str(values["queue"]), key) for (key,) in freed])
         if has_due:
             woken += self._connection.execute(self._statements["promote"] + returning, values).fetchall()
         if has_parked:
             known = {**values, "reason": UNKNOWN_TASK, "limit": wanted}
-            woken += self._connection.execute(self._statements["unpark_known"] + returning, known).fetchall()
+            unparked = self._connection.execute(self._statements["unpark_known"] + returning, known)
+            woken += unparked.fetchall()
+            self._unparked = unparked.rowcount
         return [lane or NAMELESS for (lane,) in woken]
+
+    def _make_room(self, queue: str, started: int, *, has_expired: bool) -> None:
+        """Tell the size of a queue that has a bound what has happened, and let in what was spilled."""
+        if has_expired:
+            recount(self._connection, self._statements, [queue])
+        else:
+            grow(self._connection, self._statements, {queue: self._unparked - started})
+            let_in(self._connection, self._statements, queue)
+        self.has_made_room = True
 
     def _values(self, queue: str) -> dict[str, object]:
         return {

@@ -1,8 +1,8 @@
 """Waking the processes that share a file, without polling it.
 
 Beside `jobs.db` lies the folder `jobs.db-holdfast`. Whoever waits keeps a named pipe in it; whoever commits something of
-interest writes one byte into each. There are two kinds: `work` bells ring when something may be claimable, `done` bells
-when a job has ended.
+interest writes one byte into each. There are three kinds: `work` bells ring when something may be claimable, `done` bells
+when a job has ended, `room` bells when a queue that was full may have room.
 
 No wake-up is lost in between: a waiter opens its pipe first, then looks at the store, then sleeps on the pipe; a byte
 that arrives after the look is still in the pipe. A full pipe is a bell that rings already. A pipe without a reader is
@@ -16,12 +16,13 @@ import select
 import threading
 import time
 import uuid
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
 
 from holdfast.store.forking import tell_of_forks
 
-Kind = Literal["work", "done"]
+Kind = Literal["work", "done", "room"]
 
 NEWS: Final = b"."
 WAKE: Final = b"!"
@@ -74,7 +75,7 @@ class Doorbell:
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
-        self._free: dict[Kind, list[Bell]] = {"work": [], "done": []}
+        self._free: dict[Kind, list[Bell]] = {"work": [], "done": [], "room": []}
         self._lent: set[Bell] = set()
         self._wake_next = False
         self._listed: dict[Kind, tuple[int, list[Path]]] = {}
@@ -114,13 +115,13 @@ class Doorbell:
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
-            for bell in [*self._free["work"], *self._free["done"]]:
+            for bell in chain(*self._free.values()):
                 bell.close()
             for bell in self._lent:
                 bell.ring(WAKE)
             for pipe in self._pipes.values():
                 os.close(pipe)
-            self._free, self._pipes, self._listed = {"work": [], "done": []}, {}, {}
+            self._free, self._pipes, self._listed = {"work": [], "done": [], "room": []}, {}, {}
 
     def before_fork(self) -> None:
         self._lock.acquire()
@@ -130,7 +131,7 @@ class Doorbell:
 
     def after_fork_in_child(self) -> None:
         """Let go of the parent's bells, without removing their pipes: they are still rung there."""
-        for bell in [*self._free["work"], *self._free["done"], *self._lent]:
+        for bell in chain(*self._free.values(), self._lent):
             bell.let_go()
         for pipe in self._pipes.values():
             os.close(pipe)

@@ -16,8 +16,8 @@ from holdfast.errors import InvalidInput, StoreError, StoreUnavailable
 from holdfast.model.job import NewJob, Pushed
 from holdfast.store.guest import driver_connection
 from holdfast.store.protocol import Clock
-from holdfast.store.sqlite import pushing
 from holdfast.store.sqlite.database import Database
+from holdfast.store.sqlite.pushing import Push
 
 
 class SqliteGuest:
@@ -55,7 +55,7 @@ class SqliteGuest:
         # First a write: the lock is then ours before anything is read.
         queues = [(name,) for name in sorted({job.queue for job in jobs})]
         host.executemany(statements.of("insert or ignore into ns_queue (name) values (?)"), queues)
-        return pushing.push(host, statements, jobs, self._now())
+        return Push(host, statements, self._now()).push(jobs)
 
     def _check(self, host: sqlite3.Connection) -> None:
         path = next(path for _, name, path in host.execute("pragma database_list") if name == "main")

@@ -5,8 +5,10 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from holdfast.model.queue import QueuePolicy
 from holdfast.store.flowing.ledger import NAMELESS, Book, Gate, LaneRow, News, Place
 from holdfast.store.flowing.news import Line, of_arrivals
+from holdfast.store.sqlite.bounds import recount
 from holdfast.store.sqlite.schema import Statements
 
 _BEFORE_ALL = (-1, "")
@@ -62,23 +64,24 @@ class SqliteLedger:
         self._connection.executemany(sql, [(self._queue, name) for name in names])
 
     def best(self, wanted: Mapping[str, int], *, is_lifo: bool) -> dict[str, list[int]]:
-        best = self._best_lifo if is_lifo else self._best_fifo
-        return {name: best(name or None, number) for name, number in wanted.items()}
+        if is_lifo:
+            return {name: self._best_lifo(name or None, number) for name, number in wanted.items()}
+        found = self._run("best_fifo", names=json.dumps(list(wanted)), limit=max(wanted.values()), now=self._now_us)
+        return {name: json.loads(seqs)[: wanted[name]] for name, seqs in found}
 
-    def put_in_force(self, declared: str | None, overlay: str | None, *, is_lifo: bool) -> None:
+    def put_in_force(self, declared: str | None, overlay: str | None, policy: QueuePolicy) -> None:
         self._do(
-            "update ns_queue set declared = :declared, overlay = :overlay, is_lifo = :is_lifo where name = :queue",
-            declared=declared, overlay=overlay, is_lifo=is_lifo,
+            "update ns_queue set declared = :declared, overlay = :overlay, is_lifo = :is_lifo, max_size = :max_size, "
+            "size = null where name = :queue",
+            declared=declared, overlay=overlay, is_lifo=policy.order == "lifo", max_size=policy.max_size,
         )  # fmt: skip
+        recount(self._connection, self._statements, [self._queue])
 
     def begin_to_flow(self, now_us: int) -> None:
         begin_to_flow(self._connection, self._statements, [self._queue], now_us)
 
     def stir_all(self, now_us: int) -> None:
         self._run("stir_lanes", now=now_us)
-
-    def _best_fifo(self, lane: str | None, number: int) -> list[int]:
-        return [row[0] for row in self._run("best_fifo", lane=lane, limit=number, now=self._now_us)]
 
     def _best_lifo(self, lane: str | None, number: int) -> list[int]:
         """Read one priority at a time: only so can the index be read backwards."""

@@ -8,6 +8,7 @@ from holdfast.store.flowing import acts
 from holdfast.store.flowing.ledger import Book, News
 from holdfast.store.flowing.sight import lane_records, queue_standing
 from holdfast.store.protocol import Clock
+from holdfast.store.sqlite.bounds import recount
 from holdfast.store.sqlite.database import Database
 from holdfast.store.sqlite.deleting import delete
 from holdfast.store.sqlite.doorbell import Doorbell
@@ -33,7 +34,7 @@ class SqliteQueues:
             return False
         with self._db.write() as connection:
             acts.set_policy(self._ledger(connection, name), policy, self._now())
-        self._bells.ring("work")
+        self._tell()
         return True
 
     def set_overlay(self, name: str, overlay: QueueOverlay) -> bool:
@@ -42,7 +43,7 @@ class SqliteQueues:
             if unpacked(None, ledger.load().overlay)[1] == overlay:
                 return False
             acts.set_overlay(ledger, overlay, self._now())
-        self._bells.ring("work")
+        self._tell()
         return True
 
     def get(self, name: str, now_us: int | None = None) -> QueueRecord | None:
@@ -53,7 +54,9 @@ class SqliteQueues:
                 return None
             values = {"queue": name, "now": now}
             counts = dict(connection.execute(self._db.statements["count_queue"], values))
-            oldest_us, next_us, is_paused = connection.execute(self._db.statements["moments"], values).fetchone()
+            oldest_us, next_us, is_paused, refused = connection.execute(
+                self._db.statements["moments"], values
+            ).fetchone()
             news = self._endings(connection, name)
         policy, overlay = unpacked(book.declared, book.overlay)
         standing, until_us = queue_standing(book, news, counts["running"], now)
@@ -67,6 +70,7 @@ class SqliteQueues:
             standing=standing,
             until_us=until_us,
             overlay=overlay,
+            refused=refused,
         )
 
     def pause(self, name: str, lane: str | None = None) -> bool:
@@ -107,10 +111,17 @@ class SqliteQueues:
                 (name,),
             ).fetchall()
             purged = delete(connection, self._db.statements, [row[0] for row in found])
+            recount(connection, self._db.statements, [name])
         self._bells.ring("done")
+        self._bells.ring("room")
         return purged
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        """Ring for all that another policy may let go on: workers, and producers."""
+        self._bells.ring("work")
+        self._bells.ring("room")
 
     def _ledger(self, connection: sqlite3.Connection, name: str) -> SqliteLedger:
         """Give the ledger of a queue, which is made if need be."""

@@ -11,7 +11,8 @@ from holdfast.model.worker import WorkerRecord
 RECORD: Final = """
 select id, queue, task, state, priority, due_us, created_us, envelope, seal, expires_us, generation, deliveries,
        failures, crashes, crash_budget, worker, claimed_us, finished_us, keep_until_us, reason, error, traceback,
-       result, result_until_us, cancel_asked, progress, progress_note, tags, lane
+       result, result_until_us, cancel_asked, progress, progress_note, tags, lane, key,
+       version
   from ns_job
 """
 RUN: Final = """

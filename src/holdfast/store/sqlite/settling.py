@@ -2,14 +2,18 @@
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from holdfast.model.states import FINAL, is_move
 from holdfast.model.verdict import Lost, Verdict
-from holdfast.policy.landing import KEEP_RUNS, land, story, why_refused
+from holdfast.policy.identity import remembered_until_us
+from holdfast.policy.landing import KEEP_RUNS, Landing, land, story, why_refused
 from holdfast.policy.moments import SECOND
+from holdfast.store.admission import SIZED
 from holdfast.store.flowing.news import Line, merged, of_verdict
+from holdfast.store.sqlite import bounds, keys
 from holdfast.store.sqlite.ledger import begin_to_flow, leave_news
 from holdfast.store.sqlite.schema import Statements
 
@@ -28,6 +32,11 @@ class Settled:
         self.news: list[Line] = []
         self.new_flows: set[str] = set()
         """Queues that flow from now on."""
+        self.growth: Counter[str] = Counter()
+        """How many jobs have come back, to queues that have a bound."""
+        self.freed: list[tuple[str, str]] = []
+        """Queues and keys of jobs that have ended."""
+        self.successes: list[keys.SuccessLine] = []
 
 
 def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Sequence[Verdict], now_us: int) -> Settled:
@@ -51,6 +60,12 @@ def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Seq
     if settled.news:
         begin_to_flow(connection, statements, settled.new_flows, now_us)
         leave_news(connection, statements, merged(settled.news))
+    if settled.growth:
+        bounds.grow(connection, statements, settled.growth)
+    if settled.successes:
+        keys.remember(connection, statements, settled.successes)
+    if settled.freed:
+        settled.has_made_room |= keys.let_go(connection, statements, settled.freed)
     return settled
 
 
@@ -66,7 +81,7 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
     kept_s = keep_done_s if landing.state == "succeeded" else keep_dead_s
     reason, error, traceback = story(verdict, landing, row[17:20])
     settled.landings.append((
-        landing.state, landing.due_us, landing.failures, landing.crashes,
+        landing.state, landing.due_us, generation + landing.begins_anew, landing.failures, landing.crashes,
         None if landing.forgets_expiry else expires_us,
         now_us if ended else None, now_us + kept_s * SECOND if ended else None,
         verdict.result if landing.state == "succeeded" else None,
@@ -80,15 +95,29 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
         ))  # fmt: skip
         if number > KEEP_RUNS:
             settled.old_runs.append((seq, seq, KEEP_RUNS))
-    _tell_claims(settled, verdict, row, now_us)
+    if row[-1] or verdict.slows_us:
+        _tell_queue(settled, verdict, landing, row, now_us)
+    if row[22] is not None:
+        _tell_key(settled, verdict, row, now_us, ended=ended)
     settled.has_ended |= ended
     settled.has_made_room |= not ended
 
 
-def _tell_claims(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int) -> None:
-    queue, lane, is_flowing = row[20:]
-    if is_flowing or verdict.slows_us:
+def _tell_queue(settled: Settled, verdict: Verdict, landing: Landing, row: tuple[Any, ...], now_us: int) -> None:
+    queue, lane, flags = row[20], row[21], row[25]
+    if flags & 2 and landing.state in SIZED:
+        settled.growth[queue] += 1
+    if flags & 1 or verdict.slows_us:
         settled.news += of_verdict(verdict, queue, lane, now_us)
         settled.has_made_room = True
-    if not is_flowing and verdict.slows_us:
+    if not flags & 1 and verdict.slows_us:
         settled.new_flows.add(queue)
+
+
+def _tell_key(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int, *, ended: bool) -> None:
+    queue, _, key, version, fresh_for_us, _ = row[20:]
+    if verdict.outcome == "done":
+        until_us = remembered_until_us(row[13], fresh_for_us, now_us)
+        settled.successes.append((queue, key, verdict.id, now_us, until_us, version))
+    if ended:
+        settled.freed.append((queue, key))

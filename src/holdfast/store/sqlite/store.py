@@ -22,7 +22,8 @@ from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.store.guest import LateRinger
 from holdfast.store.protocol import Clock
-from holdfast.store.sqlite import pushing, settling
+from holdfast.store.sqlite import settling
+from holdfast.store.sqlite.bounds import has_room
 from holdfast.store.sqlite.claiming import Claiming
 from holdfast.store.sqlite.database import Database
 from holdfast.store.sqlite.doorbell import NEWS, WAKE, Doorbell
@@ -30,6 +31,7 @@ from holdfast.store.sqlite.guest import SqliteGuest
 from holdfast.store.sqlite.inspector import SqliteInspector
 from holdfast.store.sqlite.lease import Leases, boot_us
 from holdfast.store.sqlite.operator import SqliteOperator
+from holdfast.store.sqlite.pushing import Push
 from holdfast.store.sqlite.queues import SqliteQueues
 from holdfast.store.sqlite.upkeep import tidy
 from holdfast.store.sqlite.workers import Roster
@@ -80,9 +82,12 @@ class SqliteStore:
         with self._db.write() as connection:
             now = self.now() if now_us is None else now_us
             names = self._make_queues(connection, jobs)
-            pushed = pushing.push(connection, self._statements, jobs, now)
+            push = Push(connection, self._statements, now)
+            pushed = push.push(jobs)
         self._known_queues |= names  # only now: queues, once committed, are never deleted
-        self._bells.ring("work")
+        self._bells.ring("work", WAKE if push.has_asked else NEWS)  # whoever was asked to stop learns of it by a beat
+        if push.has_ended:
+            self._bells.ring("done")
         return pushed
 
     def claim(
@@ -92,7 +97,10 @@ class SqliteStore:
             if not self._roster.is_alive(connection, worker, self._lease_now(now_us)):
                 raise LeaseLost(f"worker {worker} holds no live lease: it was rescued, has left, or never enlisted")
             now = self.now() if now_us is None else now_us
-            return Claiming(connection, self._statements, worker, now).claim(queues, limit, ahead)
+            claiming = Claiming(connection, self._statements, worker, now)
+            claims = claiming.claim(queues, limit, ahead)
+        self._tell_producers(claiming)
+        return claims
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         if not verdicts:
@@ -117,10 +125,12 @@ class SqliteStore:
             now = self.now() if now_us is None else now_us
             # Settle before claiming: what a verdict frees or brings back can be handed out in the same step.
             settled = settling.settle(connection, self._statements, verdicts, now)
+            claiming = Claiming(connection, self._statements, worker, now)
             claims: list[Claim] = []
             if limit + ahead > 0 and self._roster.is_alive(connection, worker, self._lease_now(now_us)):
-                claims = Claiming(connection, self._statements, worker, now).claim(queues, limit, ahead)
+                claims = claiming.claim(queues, limit, ahead)
         self._tell(settled)
+        self._tell_producers(claiming)
         return settled.lost, claims
 
     def wait(self, queues: Sequence[str] | None, timeout_s: float) -> None:
@@ -141,6 +151,24 @@ class SqliteStore:
                     return
         finally:
             self._bells.give_back("work", bell)
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        bell = self._bells.lend("room")
+        if bell is None:
+            return self._has_room(queue)
+        try:
+            deadline = time.monotonic() + timeout_s
+            rung = bell.drain()
+            while not (has_room := self._has_room(queue)) and WAKE not in rung:
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    break
+                rung = bell.listen(min(left_s, LOOK_S))
+                if self._db.is_closed:
+                    break
+            return has_room
+        finally:
+            self._bells.give_back("room", bell)
 
     def wake(self) -> None:
         self._bells.wake()
@@ -197,6 +225,8 @@ class SqliteStore:
             tidied = tidy(connection, self._statements, now)
         if tidied.expired:
             self._bells.ring("done")
+            self._bells.ring("work")  # for those who waited for the key, or for room
+            self._bells.ring("room")
         return tidied
 
     def now(self) -> int:
@@ -218,6 +248,14 @@ class SqliteStore:
         if new:
             connection.executemany(self._statements.of("insert or ignore into ns_queue (name) values (?)"), new)
         return names
+
+    def _has_room(self, queue: str) -> bool:
+        with self._db.read() as connection:
+            return has_room(connection, self._statements, queue)
+
+    def _tell_producers(self, claiming: Claiming) -> None:
+        if claiming.has_made_room:
+            self._bells.ring("room")
 
     def _ring_work(self) -> None:
         self._bells.ring("work")

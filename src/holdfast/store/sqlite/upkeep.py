@@ -7,7 +7,9 @@ from holdfast.model.query import Tidied
 from holdfast.model.states import FINAL
 from holdfast.policy.moments import SECOND
 from holdfast.store.flowing.acts import forget_idle
+from holdfast.store.sqlite.bounds import recount
 from holdfast.store.sqlite.deleting import delete
+from holdfast.store.sqlite.keys import forget_old, let_go
 from holdfast.store.sqlite.ledger import SqliteLedger
 from holdfast.store.sqlite.schema import Statements
 
@@ -21,13 +23,19 @@ def tidy(connection: sqlite3.Connection, statements: Statements, now_us: int) ->
     expired = sum(_expire(connection, statements, name, now_us) for name in names)
     pruned = sum(_prune(connection, statements, name, now_us) for name in names)
     _drop_stale(connection, statements, now_us)
+    forget_old(connection, statements, SLICE, now_us)
     rested = _forget_lanes(connection, statements, now_us)
     is_more = max(expired, pruned, rested) >= SLICE
     return Tidied(expired, pruned, is_more, _next_us(connection, statements, names))
 
 
 def _expire(connection: sqlite3.Connection, statements: Statements, queue: str, now_us: int) -> int:
-    return connection.execute(statements["expire"], {"queue": queue, "now": now_us, "limit": SLICE}).rowcount
+    values = {"queue": queue, "now": now_us, "limit": SLICE}
+    freed = connection.execute(statements["expire"], values).fetchall()
+    if freed:
+        let_go(connection, statements, [(queue, key) for (key,) in freed])
+        recount(connection, statements, [queue])
+    return len(freed)
 
 
 def _prune(connection: sqlite3.Connection, statements: Statements, queue: str, now_us: int) -> int:

@@ -1,12 +1,25 @@
 """Lanes take turns (I21): fair between them, in order within one, and what is held back costs the others nothing."""
 
 from collections import Counter
+from random import Random
 
 from holdfast.model.queue import LaneRecord, Limits, QueuePolicy, Rate
 from holdfast.model.verdict import done
+from holdfast.model.worker import WorkerRecord
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
-from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, record, retry
+from holdfast.testing.contract.reference_model import Model
+from holdfast.testing.contract.sample_jobs import (
+    claimed,
+    claimed_ids,
+    enlisted,
+    job,
+    jobs,
+    pushed,
+    record,
+    retry,
+    verdict,
+)
 from holdfast.testing.contract.virtual_clock import VirtualClock
 
 
@@ -177,6 +190,43 @@ def lanes_of_claims(store: Store, worker: str, number: int) -> list[str]:
         ids += claimed_ids(store, worker, limit=min(500, number - len(ids)))
     by_id = {one: record(store, one).lane for one in ids}
     return [by_id[one] or "" for one in ids]
+
+
+def test_a_lane_that_is_held_back_no_longer_has_nothing_to_resume(
+    store: Store, clock: VirtualClock, worker: str
+) -> None:
+    push_into(store, "a", number=1)
+    store.settle([verdict(claimed(store, worker), "failed", slows_us=SECOND)])
+    push_into(store, "b", number=1)
+    clock.advance(2)
+    assert not store.queues.resume("default", "a")
+    claimed_ids(store, worker)
+    store.tidy()
+    assert not store.queues.resume("default", "a"), "forgotten or not, it is the same"
+
+
+def test_very_many_lanes_are_served_in_the_order_of_the_model(store: Store, clock: VirtualClock, worker: str) -> None:
+    """I21, I41: whatever part of the round a store looks at, the order is that of the whole."""
+    model = Model(clock)
+    model.enlist(WorkerRecord(worker, "host", 1, lease_us=10_000 * SECOND))
+    lots = Random(1)  # noqa: S311  the same program every time
+    policy = QueuePolicy(lane_limits=Limits(Rate(20 * SECOND, 3), max_running=3), weights={"lane07": 4, "lane23": 2})
+    for at in (store.queues, model):
+        at.set_policy("default", policy)
+    for _ in range(60):
+        new = [job(lane=f"lane{lots.randrange(40):02}", priority=lots.randrange(2)) for _ in range(lots.randrange(25))]
+        store.push(new)
+        model.push(new)
+        limit = lots.choice((1, 3, 10))
+        expected, claims = model.claim(worker, ["default"], limit), store.claim(worker, ["default"], limit)
+        assert [one.id for one in claims] == [one.id for one in expected]
+        ended = lots.sample(range(len(claims)), len(claims) // 2)
+        store.settle([done(claims[which]) for which in ended])
+        model.settle([done(expected[which]) for which in ended])
+        waiting = [one.id for one in model.all() if one.state == "ready"]
+        gone = lots.sample(waiting, len(waiting) // 3)  # so that lanes are empty which were open
+        assert store.operator.cancel(gone) == model.cancel(gone)
+        clock.advance(lots.choice((0, 0, 1, 5)))
 
 
 def test_lanes_that_rest_are_forgotten_and_nobody_can_tell(store: Store, clock: VirtualClock, worker: str) -> None:

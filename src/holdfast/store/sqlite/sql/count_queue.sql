@@ -5,6 +5,10 @@ select 'ready', (select count(*) from ns_job where queue = :queue and state = 'r
 union all
 select 'scheduled', count(*) from ns_job where queue = :queue and state = 'scheduled' and due_us > :now
 union all
+select 'waiting', count(*) from ns_job where queue = :queue and state = 'waiting'
+union all
+select 'spilled', count(*) from ns_job where queue = :queue and state = 'spilled'
+union all
 select 'running', count(*) from ns_job where queue = :queue and state = 'running'
 union all
 select 'parked', count(*) from ns_job where queue = :queue and state = 'parked'

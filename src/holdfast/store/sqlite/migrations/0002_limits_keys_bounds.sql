@@ -1,4 +1,4 @@
--- Lanes and limits: policies, what limits remember of queues and lanes, and the news that the next claim acts on.
+-- Lanes and limits, keys, bounds.
 --
 -- `ns_lane` is written by claims and by people's acts only. What else may change how a lane stands leaves a row in
 -- `ns_news`. See `store/flowing`.
@@ -8,10 +8,17 @@ alter table ns_queue add column overlay text;                          -- JSON; 
 alter table ns_queue add column is_flowing integer not null default 0; -- never taken back
 alter table ns_queue add column flow text;                             -- JSON; null: nothing to remember
 alter table ns_queue add column opens_us integer default 0;            -- from when it may start jobs; null: an event decides
+alter table ns_queue add column max_size integer;                      -- the bound in force; null: none
+alter table ns_queue add column size integer;                          -- jobs yet to start; kept if and only if there is a bound
+alter table ns_queue add column refused integer not null default 0;
 
 update ns_queue set declared = '{"order":"lifo"}' where is_lifo;       -- from now on `is_lifo` is the order in force
 
 alter table ns_job add column lane text;
+alter table ns_job add column key text;
+alter table ns_job add column version text;
+alter table ns_job add column fresh_for_us integer;
+alter table ns_job add column own_expires_us integer;                  -- of a spilled job: what `expires_us` is once it enters
 
 -- Jobs without a lane lie beside each other in these too: the queue of old is a queue with one lane.
 drop index ns_job_ready;
@@ -19,6 +26,12 @@ create index ns_job_ready on ns_job (queue, lane, priority desc, due_us) where s
 drop index ns_job_running;
 create index ns_job_running on ns_job (queue, lane, worker) where state = 'running';
 create index ns_job_asked on ns_job (worker) where state = 'running' and cancel_asked = 1;
+create index ns_job_spilled on ns_job (queue, priority desc) where state = 'spilled';
+
+-- At most one unfinished job has a key, and at most one waits for it (I23).
+create unique index ns_job_holder on ns_job (queue, key)
+    where key is not null and keep_until_us is null and state <> 'waiting';
+create unique index ns_job_successor on ns_job (queue, key) where state = 'waiting';
 
 create table ns_lane (
     queue text    not null,
@@ -41,3 +54,15 @@ create table ns_news (
 ) strict;
 
 create index ns_news_order on ns_news (queue, kind = 'came', id);
+
+create table ns_success (                    -- the last success under each key
+    queue    text    not null,
+    key      text    not null,
+    job      text    not null,               -- its id; the job itself may be gone
+    at_us    integer not null,
+    until_us integer not null,
+    version  text,
+    primary key (queue, key)
+) strict, without rowid;
+
+create index ns_success_term on ns_success (until_us);
