@@ -18,6 +18,8 @@ from holdfast.model.verdict import UNKNOWN_TASK
 from holdfast.store.flowing.handout import Handout as FlowingHandout
 from holdfast.store.flowing.ledger import NAMELESS
 from holdfast.store.flowing.round import Round
+from holdfast.store.postgres import bounds
+from holdfast.store.postgres.keys import let_go
 from holdfast.store.postgres.ledger import PostgresLedger
 from holdfast.store.postgres.schema import Connection, Statements
 from holdfast.store.postgres.shelves import Shelves
@@ -30,9 +32,14 @@ class Look:
     """What one queue has for a claim."""
 
     def __init__(self, row: tuple[Any, ...]) -> None:
-        (self.queue, self.is_lifo, self.is_flowing, self.has_expired, self.has_due, self.has_parked, self.has_ready,
-         self.has_strays) = row  # fmt: skip
+        (self.queue, self.is_lifo, self.is_flowing, self.has_bound, self.has_expired, self.has_due, self.has_parked,
+         self.has_ready, self.has_strays) = row  # fmt: skip
         self.is_shelved = False
+        self.unparked = 0
+
+    @property
+    def needs_lock(self) -> bool:
+        return bool(self.is_flowing or self.has_bound)
 
     @property
     def has_any(self) -> bool:
@@ -79,24 +86,39 @@ class Handout:
             values = {
                 "queue": one.queue, "now": wish.now_us, "limit": PROMOTE_LIMIT, "worker": wish.worker, "nonce": nonce,
             }  # fmt: skip
-            if not one.is_flowing:
+            if one.needs_lock and one.queue not in ledgers:
+                continue  # it was plain when the locks were taken: the next claim serves it
+            if one.is_flowing:
+                taken = self._serve(connection, one, values, Round(ledgers[one.queue], wish.now_us), left, wish.ahead)
+            else:
                 self._make_ready(connection, one, values, left + wish.ahead)
-                claims += self._take(connection, one, {**values, "limit": left + wish.ahead})
-            elif one.queue in ledgers:  # else it has begun to flow after the locks were taken: the next claim serves it
-                claims += self._serve(connection, one, values, Round(ledgers[one.queue], wish.now_us), left, wish.ahead)
+                taken = self._take(connection, one, {**values, "limit": left + wish.ahead})
+            claims += taken
+            if one.has_bound:
+                self._make_room(connection, one, len(taken))
         return claims
 
     def _make_ready(self, connection: Connection, one: Look, values: dict[str, Any], wanted: int) -> list[str]:
         """End what has expired, wake what is due, bring back what was parked. Give the lanes of what is ready now."""
         woken: list[tuple[Any, ...]] = []
         if one.has_expired:
-            connection.execute(self._statements["expire"], values)
+            freed = connection.execute(self._statements["expire"], values).fetchall()
+            one.has_due |= let_go(connection, self._statements, [(one.queue, key) for (key,) in freed])
         if one.has_due:
             woken += connection.execute(self._statements["promote"], values)
         if one.has_parked:
             known = {**values, "reason": UNKNOWN_TASK, "limit": wanted}
-            woken += connection.execute(self._statements["unpark_known"], known)
+            unparked = connection.execute(self._statements["unpark_known"], known)
+            one.unparked = unparked.rowcount
+            woken += unparked
         return [lane for (lane,) in woken]
+
+    def _make_room(self, connection: Connection, one: Look, started: int) -> None:
+        """Tell the size of a queue that has a bound what has happened, and let in what was spilled."""
+        if one.has_expired:
+            bounds.recount(connection, self._statements, [one.queue])
+        else:
+            bounds.grow(connection, self._statements, {one.queue: one.unparked - started})
 
     # --- queues that flow -------------------------------------------------------------------------------
 
@@ -145,9 +167,9 @@ class Handout:
 
 
 def living(row: tuple[Any, ...] | None, worker: str) -> tuple[int, list[str]]:
-    """Give the time and the queues that flow, if the lease that a statement has read is alive; else raise LeaseLost."""
+    """Give the time and the queues to be locked, if the lease that a statement has read is alive; else raise LeaseLost."""
     if row is not None:
-        is_ended, until_us, now_us, flowing = row
+        is_ended, until_us, now_us, locked = row
         if not is_ended and until_us >= now_us:
-            return int(now_us), flowing
+            return int(now_us), locked
     raise LeaseLost(f"worker {worker} holds no live lease: it was rescued, has left, or never enlisted")

@@ -13,6 +13,7 @@ from psycopg import Cursor
 from holdfast.model.queue import QueuePolicy
 from holdfast.store.flowing.ledger import Book, Gate, LaneRow, News, Place
 from holdfast.store.flowing.news import Line, of_arrivals
+from holdfast.store.postgres import bounds
 from holdfast.store.postgres.schema import Connection, Statements
 
 _BEFORE_ALL: Final = (-1, "")
@@ -21,12 +22,14 @@ _BEFORE_ALL: Final = (-1, "")
 class PostgresLedger:
     """One queue's part of the tables. `now_us` is the time, read when the lock was held."""
 
-    def __init__(self, connection: Connection, statements: Statements, queue: str, book: Book, now_us: int) -> None:
-        self.now_us = now_us
+    def __init__(self, connection: Connection, statements: Statements, queue: str, row: tuple[Any, ...]) -> None:
+        """`row` is that of `lock_queues`."""
+        self.now_us: int = row[-1]
+        self.has_bound = row[5] is not None
         self._connection = connection
         self._statements = statements
         self._queue = queue
-        self._book: Book | None = book
+        self._book: Book | None = Book(*row[1:5])
         """As it was read with the lock, until this step changes it."""
         self._given: dict[str, list[int]] = {}
         """The jobs that were found and locked, by lane."""
@@ -101,7 +104,13 @@ class PostgresLedger:
 
     def put_in_force(self, declared: str | None, overlay: str | None, policy: QueuePolicy) -> None:
         self._book = None
-        self._run("put_in_force", declared=declared, overlay=overlay, is_lifo=policy.order == "lifo")
+        self._run(
+            "put_in_force", declared=declared, overlay=overlay, is_lifo=policy.order == "lifo", max_size=policy.max_size
+        )
+        if policy.max_size is None:
+            bounds.let_all_in(self._connection, self._statements, self._queue)
+        else:
+            bounds.recount(self._connection, self._statements, [self._queue])
 
     def begin_to_flow(self, now_us: int) -> None:
         self._book = None
@@ -118,15 +127,27 @@ class PostgresLedger:
 
 
 def lock_queues(
-    connection: Connection, statements: Statements, queues: Iterable[str], now_us: int | None
+    connection: Connection,
+    statements: Statements,
+    queues: Iterable[str],
+    now_us: int | None,
+    *,
+    bounded: Iterable[str] = (),
 ) -> dict[str, PostgresLedger]:
-    """Lock those of the queues that exist, by name, until the transaction is over. Before any job, and after any lease."""
-    names = sorted(set(queues))
+    """Lock queues, by name, until the transaction is over: before any job, and after any lease.
+
+    `bounded` are those that are locked only if they have a bound.
+    """
+    always = set(queues)
+    if_bounded = set(bounded) - always
+    names = sorted(always | if_bounded)
     if not names:
         return {}
-    rows = connection.execute(statements["lock_queues"], {"queues": names, "now": now_us}).fetchall()
-    moment_us = rows[-1][-1] if rows else 0  # read when the last of them was locked
-    return {row[0]: PostgresLedger(connection, statements, row[0], Book(*row[1:5]), moment_us) for row in rows}
+    rows = connection.execute(
+        statements["lock_queues"], {"queues": names, "bounded": list(if_bounded), "now": now_us}
+    ).fetchall()
+    moment = rows[-1][-1:] if rows else ()  # read when the last of them was locked
+    return {row[0]: PostgresLedger(connection, statements, row[0], (*row[:-1], *moment)) for row in rows}
 
 
 def leave_news(connection: Connection, statements: Statements, lines: Sequence[Line]) -> None:

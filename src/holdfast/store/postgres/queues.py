@@ -7,13 +7,26 @@ from holdfast.policy.overlay import unpacked
 from holdfast.store.flowing import acts
 from holdfast.store.flowing.ledger import Book, News
 from holdfast.store.flowing.sight import lane_records, queue_standing
+from holdfast.store.postgres.bounds import recount
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.doorbell import Doorbell
+from holdfast.store.postgres.keys import let_go
 from holdfast.store.postgres.ledger import PostgresLedger, lock_queues
 from holdfast.store.postgres.schema import Connection
 
-_COUNTED: Final = ("ready", "scheduled", "running", "parked", "succeeded", "failed", "cancelled", "expired")
+_COUNTED: Final = (
+    "ready",
+    "scheduled",
+    "waiting",
+    "spilled",
+    "running",
+    "parked",
+    "succeeded",
+    "failed",
+    "cancelled",
+    "expired",
+)
 """The states that `queue.sql` counts, in its order."""
 
 
@@ -38,7 +51,7 @@ class PostgresQueues:
             acts.set_policy(ledger, policy, ledger.now_us)
 
         self._db.write(set_policy)
-        self._bells.ring("work")
+        self._tell()
         return True
 
     def set_overlay(self, name: str, overlay: QueueOverlay) -> bool:
@@ -51,19 +64,19 @@ class PostgresQueues:
 
         has_changed = self._db.write(set_overlay)
         if has_changed:
-            self._bells.ring("work")
+            self._tell()
         return has_changed
 
     def get(self, name: str, now_us: int | None = None) -> QueueRecord | None:
         row = self._one("queue", name, now_us)
         if row is None:
             return None
-        now, news, is_paused, *counts, oldest_us, next_us = row[4:]
+        now, news, is_paused, refused, *counts, oldest_us, next_us = row[4:]
         book = Book(*row[:4])
         shown = {state: count for state, count in zip(_COUNTED, counts, strict=True) if count}
         policy, overlay = unpacked(book.declared, book.overlay)
         standing, until_us = queue_standing(book, [News(*one) for one in news], shown.get("running", 0), now)
-        return QueueRecord(name, policy, is_paused, shown, oldest_us, next_us, standing, until_us, overlay)
+        return QueueRecord(name, policy, is_paused, shown, oldest_us, next_us, standing, until_us, overlay, refused)
 
     def pause(self, name: str, lane: str | None = None) -> bool:
         def pause(connection: Connection) -> bool:
@@ -96,9 +109,15 @@ class PostgresQueues:
     def purge(self, name: str, now_us: int | None = None) -> int:
         purged = self._db.write(lambda connection: self._purge(connection, name))
         self._bells.ring("done")
+        self._bells.ring("room")
         return purged
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        """Ring for all that another policy may let go on: workers, and producers."""
+        self._bells.ring("work")
+        self._bells.ring("room")
 
     def _made(self, connection: Connection, name: str) -> PostgresLedger:
         """Give the ledger of a queue, which is locked, and made if need be."""
@@ -116,6 +135,7 @@ class PostgresQueues:
         return connection.execute(self._db.statements.of(text), {"name": name, "value": is_paused}).rowcount > 0
 
     def _purge(self, connection: Connection, name: str) -> int:
+        lock_queues(connection, self._db.statements, (), None, bounded=[name])
         found = connection.execute(
             self._db.statements.of(
                 "select seq from ns_job where queue = %s "
@@ -124,7 +144,10 @@ class PostgresQueues:
             (name,),
         )
         jobs = [row[0] for row in found]
-        return connection.execute(self._db.statements["delete"], {"jobs": jobs}).rowcount
+        freed = connection.execute(self._db.statements["delete"], {"jobs": jobs}).fetchall()
+        let_go(connection, self._db.statements, freed)
+        recount(connection, self._db.statements, [name])
+        return len(freed)
 
     def _one(self, statement: str, name: str, now_us: int | None) -> tuple[Any, ...] | None:
         values = {"queue": name, "now": self._moments.of(now_us)}

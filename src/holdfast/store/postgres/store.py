@@ -21,7 +21,8 @@ from holdfast.model.query import StoreInfo, Tidied
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.store.guest import LateRinger
-from holdfast.store.postgres import address, claiming, pushing, rows, settling, upkeep, workers
+from holdfast.store.postgres import address, claiming, rows, settling, upkeep, workers
+from holdfast.store.postgres.bounds import has_room
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.doorbell import LOOK_S, Doorbell
@@ -30,6 +31,7 @@ from holdfast.store.postgres.inspector import PostgresInspector
 from holdfast.store.postgres.ledger import lock_queues
 from holdfast.store.postgres.notices import NEWS, WAKE
 from holdfast.store.postgres.operator import PostgresOperator
+from holdfast.store.postgres.pushing import Push
 from holdfast.store.postgres.queues import PostgresQueues
 from holdfast.store.postgres.schema import Connection, finish
 from holdfast.store.postgres.shelves import Shelves
@@ -68,8 +70,13 @@ class PostgresStore:
             return []
         self._make_queues(jobs)
         now = self._moments.of(now_us)
-        pushed = self._db.do(lambda connection: pushing.push(connection, self._statements, jobs, now))
-        self._bells.ring("work")
+        push = Push(self._statements, jobs, now)
+        pushed = None if push.is_keyed else self._db.do(push.plainly)
+        if pushed is None:
+            pushed = self._db.write(push.whole)
+        self._bells.ring("work", WAKE if push.has_asked else NEWS)  # whoever was asked to stop learns of it by a beat
+        if push.has_ended:
+            self._bells.ring("done")
         return pushed
 
     def claim(
@@ -78,16 +85,18 @@ class PostgresStore:
         now = self._moments.of(now_us)
         with self._shelves.kept_if_done():
             looks = self._db.do(partial(self._look, worker, queues, limit + ahead, now))
-            return self._db.write(partial(self._take, worker, looks, limit, ahead, now)) if looks else []
+            claims = self._db.write(partial(self._take, worker, looks, limit, ahead, now)) if looks else []
+        self._tell_producers(looks)
+        return claims
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         if not verdicts:
             return []
         now = self._moments.of(now_us)
-        slowed = settling.slowed(verdicts)
+        slowed, returning = settling.slowed(verdicts), settling.returning(verdicts)
 
         def settle(connection: Connection) -> settling.Settled:
-            ledgers = lock_queues(connection, self._statements, slowed, now)
+            ledgers = lock_queues(connection, self._statements, slowed, now, bounded=returning)
             return settling.settle(connection, self._statements, verdicts, now, ledgers)
 
         settled = self._db.write(settle)
@@ -106,19 +115,22 @@ class PostgresStore:
     ) -> tuple[list[Lost], list[Claim]]:
         now = self._moments.of(now_us)
 
-        def exchange(connection: Connection) -> tuple[settling.Settled, list[Claim]]:
+        def exchange(connection: Connection) -> tuple[settling.Settled, list[Claim], list[claiming.Look]]:
             # The lease before the queues before the jobs, as everyone locks; it is the claim alone that hangs on it.
-            moment, flowing = self._held_until_commit(connection, worker, queues if wants_any else (), now)
-            ledgers = lock_queues(connection, self._statements, {*flowing, *settling.slowed(verdicts)}, now)
+            named = [*(queues if wants_any else ()), *returning]
+            moment, locked = self._held_until_commit(connection, worker, named, now)
+            bounded = returning if moment is None else ()
+            ledgers = lock_queues(connection, self._statements, {*locked, *slowed}, now, bounded=bounded)
             # Settle before claiming: what a verdict frees or brings back can be handed out in the same step.
             settled = settling.settle(connection, self._statements, verdicts, now, ledgers)
             if moment is None or not wants_any:
-                return settled, []
+                return settled, [], []
             looks = self._handout.look(connection, queues, now)
             wish = claiming.Wish(worker, limit, ahead, max(moment, settled.moment_us))
             with self._shelves.kept_if_done():
-                return settled, self._handout.take(connection, wish, looks, ledgers)
+                return settled, self._handout.take(connection, wish, looks, ledgers), looks
 
+        slowed, returning = settling.slowed(verdicts), settling.returning(verdicts)
         wants_any = limit + ahead > 0
         if not verdicts:
             try:
@@ -126,8 +138,9 @@ class PostgresStore:
             except LeaseLost:
                 return [], []
         with self._shelves.kept_if_done():
-            settled, claims = self._db.write(exchange)
+            settled, claims, looks = self._db.write(exchange)
         self._tell(settled)
+        self._tell_producers(looks)
         return settled.lost, claims
 
     def wait(self, queues: Sequence[str] | None, timeout_s: float) -> None:
@@ -146,6 +159,24 @@ class PostgresStore:
                 # A push is no reason to look here: who waits is about to look for itself, by a claim.
                 if self._db.is_closed or (rung == NEWS and queues != ()):
                     return
+        finally:
+            self._bells.give_back(bell)
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        bell = self._bells.lend("room")
+        if bell is None:
+            return self._has_room(queue)
+        try:
+            deadline = time.monotonic() + timeout_s
+            rung = ""
+            while not (has_room := self._has_room(queue)) and rung != WAKE:
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    break
+                rung = bell.listen(min(left_s, LOOK_S))
+                if self._db.is_closed:
+                    break
+            return has_room
         finally:
             self._bells.give_back(bell)
 
@@ -196,6 +227,8 @@ class PostgresStore:
         tidied = msgspec.structs.replace(tidied, is_more=tidied.is_more or is_more)
         if tidied.expired:
             self._bells.ring("done")
+            self._bells.ring("work")  # for those who waited for the key, or for room
+            self._bells.ring("room")
         self._sweeper.consider()
         return tidied
 
@@ -260,8 +293,8 @@ class PostgresStore:
         connection: Connection,
     ) -> list[Claim]:
         moment, _ = self._hold_lease(connection, worker, (), now_us)
-        flowing = [one.queue for one in looks if one.is_flowing]
-        ledgers = lock_queues(connection, self._statements, flowing, now_us)
+        locked = [one.queue for one in looks if one.needs_lock]
+        ledgers = lock_queues(connection, self._statements, locked, now_us)
         wish = claiming.Wish(worker, limit, ahead, max((one.now_us for one in ledgers.values()), default=moment))
         with self._shelves.kept_if_done():
             return self._handout.take(connection, wish, looks, ledgers)
@@ -277,7 +310,7 @@ class PostgresStore:
     def _hold_lease(
         self, connection: Connection, worker: str, queues: Sequence[str], now_us: int | None
     ) -> tuple[int, list[str]]:
-        """Give the time, and which of the queues flow, if the lease is alive: it then is until the transaction is over."""
+        """Give the time, and which of the queues are to be locked, if the lease is alive: it then is until the transaction is over."""
         values = {"worker": worker, "now": now_us, "queues": list(queues)}
         return claiming.living(connection.execute(self._statements["hold_lease"], values).fetchone(), worker)
 
@@ -289,6 +322,13 @@ class PostgresStore:
             self._db.write(partial(forget, statements=self._statements, queue=name, now_us=now_us)) for name in names
         ]
         return any(more)
+
+    def _has_room(self, queue: str) -> bool:
+        return self._db.do(lambda connection: has_room(connection, self._statements, queue))
+
+    def _tell_producers(self, looks: Sequence[claiming.Look]) -> None:
+        if any(one.has_bound for one in looks):
+            self._bells.ring("room")
 
     def _ring_work(self) -> None:
         self._bells.ring("work")

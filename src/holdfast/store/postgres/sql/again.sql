@@ -1,6 +1,7 @@
 -- Open the next generation of finished jobs: same id, fresh budgets, ready now, history kept. Claims are told.
 -- Params: ids, now.
--- Guarantee: touches only jobs that ended as failed, cancelled or expired.
+-- Guarantee: touches only jobs that ended as failed, cancelled or expired, and whose key nobody has: the keys are locked, and each is
+-- asked for once.
 with asked as (
     select seq
       from ns_job
@@ -14,6 +15,9 @@ with asked as (
            finished_us = null, keep_until_us = null, expires_us = null, progress = null, progress_note = null
       from asked
      where job.seq = asked.seq and state in ('failed', 'cancelled', 'expired')
+       and (key is null or (select true from ns_job as holder
+                             where holder.queue = job.queue and holder.key = job.key and holder.key is not null
+                               and holder.keep_until_us is null and holder.state <> 'waiting') is null)
     returning id, queue, lane
 ), told as (
     insert into ns_lane_news (queue, lane, kind, at_us, value)

@@ -1,10 +1,10 @@
 -- Learn in one look what a claim on some queues has to do.
 -- Params: queues, now; shelved: queues whose ready jobs are known otherwise (see `shelf`), told as having some.
--- Answer: for each queue that is not paused, in the order asked: its name and order; whether it flows; whether anything in it
+-- Answer: for each queue that is not paused, in the order asked: its name and order; whether it flows, and has a bound; whether anything in it
 -- has expired, is due, is parked, may be claimable; whether there are jobs without a lane of which a flowing queue was not told
 -- (they were on their way when it began to flow). Hints: what is missed is found by the next claim.
 -- Not `exists`: of that the planner may make a hash of all the queues that have such jobs, job by job.
-select name, is_lifo, is_flowing,
+select name, is_lifo, is_flowing, max_size is not null,
        (select true from ns_job where queue = name and expires_us <= now_us and expires_us is not null
            and state in ('waiting', 'scheduled', 'ready', 'parked', 'spilled') limit 1) is not null,
        (select true from ns_job where queue = name and state = 'scheduled' and due_us <= now_us limit 1) is not null,

@@ -1,9 +1,12 @@
 -- Store jobs, with their tags, and leave news of them where queues flow.
 -- Params: one list for each thing a NewJob says, tags as JSON lists; now, or null for the server's clock.
+-- Answer: the ids of those that were stored. A null if a queue has a bound: then none was.
 -- Guarantee: a job id that is known, in whatever state, is left alone (I3). Inserts rows of its own and touches no
 -- others: a transaction that holds this open blocks nobody, save who pushes the same id.
-with moment as materialized (
-    select ns_now(%(now)s) as now_us
+with bounded as materialized (
+    select 1 from ns_queue where name = any (%(queues)s::text[]) and max_size is not null limit 1
+), moment as materialized (
+    select ns_now(%(now)s) as now_us where not exists (select 1 from bounded)
 ), given as materialized (
     select given.*, greatest(now_us, coalesce(at_us, now_us + delay_us)) as due_us, now_us
       from moment, unnest(%(ids)s::text[], %(queues)s::text[], %(tasks)s::text[], %(priorities)s::bigint[],
@@ -34,3 +37,5 @@ with moment as materialized (
        and (lane <> '' or queue = any (array(select name from ns_queue where is_flowing and name = any (%(queues)s::text[]))))
 )
 select id from fresh
+union all
+select null from bounded

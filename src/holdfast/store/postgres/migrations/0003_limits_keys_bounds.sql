@@ -1,4 +1,4 @@
--- Lanes and limits: policies, what limits remember of queues and lanes, and the news that the next claim acts on.
+-- Lanes and limits, keys, bounds.
 --
 -- `ns_lane` is written by claims and by people's acts only, which hold the lock of the queue's row. What else may change how a
 -- lane stands leaves a row of its own in `ns_lane_news`. See `store/flowing`. (The index `job_news` of before is about something
@@ -11,17 +11,31 @@ alter table ns_queue
     add overlay    text,                               -- JSON; null: none
     add is_flowing boolean not null default false,     -- never taken back
     add flow       text,                               -- JSON; null: nothing to remember
-    add opens_us   bigint default 0;                   -- from when it may start jobs; null: an event decides
+    add opens_us   bigint default 0,                   -- from when it may start jobs; null: an event decides
+    add max_size   bigint,                             -- the bound in force; null: none
+    add size       bigint,                             -- jobs yet to start; kept if and only if there is a bound
+    add refused    bigint not null default 0;
 alter table ns_queue set (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 100);
 
 update ns_queue set declared = '{"order":"lifo"}' where is_lifo;  -- from now on `is_lifo` is the order in force
 
-alter table ns_job add lane text collate "C" not null default '';  -- '' for the jobs without one
+alter table ns_job
+    add lane           text collate "C" not null default '',  -- '' for the jobs without one
+    add key            text collate "C",
+    add version        text,
+    add fresh_for_us   bigint,
+    add own_expires_us bigint;                         -- of a spilled job: what `expires_us` is once it enters
 
 -- Jobs without a lane lie beside each other in these: the queue of old is a queue with one lane.
 create index job_lane on ns_job (queue, lane, priority desc, due_us, seq) where state = 'ready';
 create index job_fresh on ns_job (queue, born) where state || '' = 'ready' and lane = '';
 create index job_busy on ns_job (queue, lane, worker) where state = 'running';
+create index job_spilled on ns_job (queue, priority desc, seq) where state = 'spilled';
+
+-- At most one unfinished job has a key, and at most one waits for it (I23).
+create unique index job_holder on ns_job (queue, key)
+    where key is not null and keep_until_us is null and state <> 'waiting';
+create unique index job_successor on ns_job (queue, key) where state = 'waiting';
 
 create table ns_lane (
     queue text collate "C" not null,
@@ -45,3 +59,23 @@ create table ns_lane_news (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 create index lane_news_order on ns_lane_news (queue, (kind = 'came'), id);
+
+create table ns_success (                              -- the last success under each key
+    queue    text collate "C" not null,
+    key      text collate "C" not null,
+    job      text   not null,                          -- its id; the job itself may be gone
+    at_us    bigint not null,
+    until_us bigint not null,
+    version  text,
+    primary key (queue, key)
+);
+
+create index success_term on ns_success (until_us);
+
+-- The locks of keys. A row is there while a transaction holds the lock, which inserts it and deletes it: nobody ever sees one,
+-- but whoever inserts the same row waits.
+create table ns_key_lock (
+    queue text collate "C" not null,
+    key   text collate "C" not null,
+    primary key (queue, key)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
