@@ -1,10 +1,11 @@
 """The size of a queue that has a bound, and the jobs that were spilled because it was full.
 
-The size is kept with the queue while there is a bound, under the queue's lock. Pushes, claims and verdicts move it on; whatever
-else takes jobs out or brings them back has it counted anew. Every step that may have made room lets in what was spilled.
+The size is kept with the queue while there is a bound, under the queue's lock. Pushes, claims and verdicts move it on;
+whatever else takes jobs out or brings them back has it counted anew. Every step that may have made room lets in what was
+spilled.
 
-Steps that were under way when the queue got its bound, and programs of the version before, know nothing of it, and the number
-is wrong by what they did. Upkeep counts again what seems to be full, so that is over within seconds.
+Steps that were under way when the queue got its bound, and programs of the version before, know nothing of it, and the
+number is wrong by what they did. Upkeep counts again what seems to be full, so that is over within seconds.
 """
 
 from collections.abc import Iterable, Mapping

@@ -310,7 +310,7 @@ class PostgresStore:
     def _hold_lease(
         self, connection: Connection, worker: str, queues: Sequence[str], now_us: int | None
     ) -> tuple[int, list[str]]:
-        """Give the time, and which of the queues are to be locked, if the lease is alive: it then is until the transaction is over."""
+        """Give the time, and which queues are to be locked, if the lease is alive: it is then held until the end."""
         values = {"worker": worker, "now": now_us, "queues": list(queues)}
         return claiming.living(connection.execute(self._statements["hold_lease"], values).fetchone(), worker)
 

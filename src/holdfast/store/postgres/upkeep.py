@@ -52,7 +52,7 @@ def _expire(connection: Connection, statements: Statements, queue: str, now_us: 
 
 
 def _wrong(connection: Connection, statements: Statements, bounded: Iterable[str], expired: int) -> list[str]:
-    """List the queues whose size is, or may be, other than it is kept: all if something expired, else those that seem full."""
+    """List the queues whose size may be other than it is kept: all if something expired, else those that seem full."""
     if expired:
         return list(bounded)
     return [name for name in bounded if not bounds.has_room(connection, statements, name)]
