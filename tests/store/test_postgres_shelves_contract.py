@@ -11,6 +11,7 @@ from holdfast.testing.contract.breaker import *  # noqa: F403 - how a part of th
 from holdfast.testing.contract.claim import *  # noqa: F403
 from holdfast.testing.contract.expiry import *  # noqa: F403
 from holdfast.testing.contract.fixtures import *  # noqa: F403
+from holdfast.testing.contract.identity import *  # noqa: F403
 from holdfast.testing.contract.lanes import *  # noqa: F403
 from holdfast.testing.contract.limits import *  # noqa: F403
 from holdfast.testing.contract.model import *  # noqa: F403
