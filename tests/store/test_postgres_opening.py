@@ -14,12 +14,12 @@ import pytest
 
 from holdfast.errors import InvalidInput, InvalidName, SchemaTooNew, StoreClosed, StoreUnavailable, StoreUnsafe
 from holdfast.model.query import Query
-from holdfast.model.verdict import done, released
 from holdfast.store.postgres import address, backend, session
 from holdfast.store.postgres.schema import Migration, migrations
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.background_call import Call
-from holdfast.testing.contract.sample_jobs import enlisted, job, retry
+from holdfast.testing.contract.sample_jobs import enlisted, job
+from tests.support import former_postgres
 from tests.support.servers_postgres import GUARDED, PostgresServer, server
 
 SECRET = "open-sesame-4711"
@@ -83,7 +83,7 @@ def test_many_processes_that_open_a_new_namespace_at_once_make_one_schema(
     command = [sys.executable, "-c", OPENER, server().url(), namespace]
     processes = [subprocess.Popen([*command, f"j{number}"]) for number in range(10)]
     assert [process.wait(60) for process in processes] == [0] * 10
-    assert admin.execute(f'select schema from "{namespace}".meta').fetchall() == [(2,)]
+    assert admin.execute(f'select schema from "{namespace}".meta').fetchall() == [(len(migrations()),)]
     assert admin.execute(f'select count(*) from "{namespace}".job').fetchone() == (10,)
 
 
@@ -111,18 +111,20 @@ def test_a_migration_that_fails_leaves_nothing_behind(
 def test_a_migration_goes_in_two_steps_and_the_former_version_works_on_in_between(
     namespace: str, admin: "psycopg.Connection[Any]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    former = PostgresStore.open(server().url(), namespace=namespace)
-    added = Migration("0003_colour", "alter table ns_queue add colour text", "alter table ns_queue drop is_paused")
+    former, newest = PostgresStore.open(server().url(), namespace=namespace), len(migrations())
+    added = Migration("9999_colour", "alter table ns_queue add colour text", "alter table ns_queue drop is_paused")
     with monkeypatch.context() as patch:
         patch.setattr("holdfast.store.postgres.schema.migrations", lambda: (*migrations(), added))
         PostgresStore.open(server().url(), namespace=namespace).close()
-    assert admin.execute(f'select schema, finished from "{namespace}".meta').fetchall() == [(3, 2)]
+    assert admin.execute(f'select schema, finished from "{namespace}".meta').fetchall() == [(newest + 1, newest)]
     assert former.push([job("q")])[0].decision == "created"
     PostgresStore.open(server().url(), namespace=namespace).close()  # one of the former version starts again
     with monkeypatch.context() as patch:
         patch.setattr("holdfast.store.postgres.schema.migrations", lambda: (*migrations(), added))
-        assert [backend.migrate(server().url(), namespace) for _ in range(2)] == [["0003_colour"], []]
-    with pytest.raises(SchemaTooNew, match="has schema 3, and this version of Holdfast reads up to 2"):
+        assert [backend.migrate(server().url(), namespace) for _ in range(2)] == [["9999_colour"], []]
+    with pytest.raises(
+        SchemaTooNew, match=f"has schema {newest + 1}, and this version of Holdfast reads up to {newest}"
+    ):
         PostgresStore.open(server().url(), namespace=namespace)
     former.close()
 
@@ -130,39 +132,44 @@ def test_a_migration_goes_in_two_steps_and_the_former_version_works_on_in_betwee
 def test_workers_of_the_former_version_work_on_while_the_next_one_migrates(
     namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They know only the first migration, and have prepared their statements for it. Not one step of theirs fails."""
+    """They know nothing of the last migration, and have prepared statements before it. Not one step of theirs fails."""
     with monkeypatch.context() as patch:
-        patch.setattr("holdfast.store.postgres.schema.migrations", lambda: migrations()[:1])
-        former = PostgresStore.open(server().url(), namespace=namespace)
+        patch.setattr("holdfast.store.postgres.schema.migrations", lambda: migrations()[: former_postgres.SCHEMA])
+        PostgresStore.open(server().url(), namespace=namespace).close()
+    _make_queue(namespace, "q")
     is_over, went_round = threading.Event(), threading.Semaphore(0)
 
     def work() -> int:
-        worker, finished = enlisted(former), 0
+        former, finished = former_postgres.FormerWorker(server().url(), namespace, "q"), 0
         while not is_over.is_set():
-            former.push([job("q"), job("q", delay_us=1)])
-            claims = former.claim(worker, ["q"], 2)
-            verdicts = [done(claim) for claim in claims[:1]] + [released(claim) for claim in claims[1:]]
-            lost, more = former.exchange(verdicts, worker, ["q"], 1)
-            assert lost == former.settle([retry(claim) for claim in more]) == []
-            assert former.beat(worker).is_alive
-            finished += len(claims[:1])
+            assert former.push() + former.push(delay_us=1) == 2
+            ids = former.claim(2)
+            finished += former.settle(ids[:1], "succeeded") if ids else 0
+            assert former.settle(ids[1:], "ready") == 1 if ids[1:] else True
+            assert former.beat()
             went_round.release()
-        former.leave(worker)
+        former.close()
         return finished
 
     calls = [Call(work) for _ in range(3)]
     for _ in range(30):
         assert went_round.acquire(timeout=10)
     new = PostgresStore.open(server().url(), namespace=namespace)  # which migrates
+    worker = enlisted(new)
+    new.push([job("laned", lane="a"), job("q")])
+    assert len(new.claim(worker, ["laned", "q"], 2)) == 2  # both versions, side by side
     for _ in range(30):
         assert went_round.acquire(timeout=10)
     is_over.set()
     finished = sum(call.result() for call in calls)
     assert finished > 30
     assert new.inspector.count(Query(states=("succeeded",))) == finished
-    assert new.rescue() == []
-    for store in (former, new):
-        store.close()
+    new.close()
+
+
+def _make_queue(namespace: str, name: str) -> None:
+    with psycopg.connect(server().url(), autocommit=True) as connection:
+        connection.execute(f'insert into "{namespace}".queue (name) values (%s)', (name,))
 
 
 def test_namespaces_of_one_database_do_not_see_each_other(namespace: str) -> None:
@@ -194,7 +201,9 @@ def test_a_schema_of_a_newer_version_is_refused_with_both_numbers(
 ) -> None:
     PostgresStore.open(server().url(), namespace=namespace).close()
     admin.execute(f'update "{namespace}".meta set schema = 99, finished = 99')
-    with pytest.raises(SchemaTooNew, match=r"has schema 99, and this version of Holdfast reads up to 2; upgrade"):
+    with pytest.raises(
+        SchemaTooNew, match=f"has schema 99, and this version of Holdfast reads up to {len(migrations())}; upgrade"
+    ):
         PostgresStore.open(server().url(), namespace=namespace)
 
 

@@ -100,7 +100,7 @@ def test_who_ends_a_lease_waits_for_a_claim_under_way_and_a_beat_does_not(
     """Else a job could be handed to a worker whose jobs were taken a moment ago, and nobody would bring it back."""
     worker = enlisted(pair[0])
     with admin.transaction():
-        admin.execute(pair[0]._statements["hold_lease"], {"worker": worker, "now": None})
+        admin.execute(pair[0]._statements["hold_lease"], {"worker": worker, "now": None, "queues": []})
         assert Call(lambda: pair[0].beat(worker)).result().is_alive
         assert Call(lambda: pair[1].rescue(now_us=2**60)).result() == []  # passed over; the next one finds it
         leaving = Call(lambda: pair[1].leave(worker))

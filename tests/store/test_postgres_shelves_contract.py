@@ -7,9 +7,13 @@ import pytest
 from holdfast.store.postgres import shelves
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.protocol import Clock, Store
-from holdfast.testing.contract.claim import *  # noqa: F403 - how a part of the suite is taken in
+from holdfast.testing.contract.breaker import *  # noqa: F403 - how a part of the suite is taken in
+from holdfast.testing.contract.claim import *  # noqa: F403
 from holdfast.testing.contract.expiry import *  # noqa: F403
 from holdfast.testing.contract.fixtures import *  # noqa: F403
+from holdfast.testing.contract.identity import *  # noqa: F403
+from holdfast.testing.contract.lanes import *  # noqa: F403
+from holdfast.testing.contract.limits import *  # noqa: F403
 from holdfast.testing.contract.model import *  # noqa: F403
 from holdfast.testing.contract.operator import *  # noqa: F403
 from holdfast.testing.contract.order import *  # noqa: F403

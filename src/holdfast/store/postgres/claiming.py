@@ -3,15 +3,24 @@
 A look comes first. It takes no lock, so asking an empty store for work writes nothing. What it tells are hints; whether
 a job is handed out is decided by who locks its row. Ready jobs are found by their index, or, while that is long with dead
 entries, by a shelf (see `shelves`).
+
+A queue that flows is served under its lock, by one claim at a time (see `flowing`). Locks are taken lease first, then queues
+by name, then jobs, by everyone.
 """
 
 import os
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from holdfast.errors import LeaseLost
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import UNKNOWN_TASK
+from holdfast.store.flowing.handout import Handout as FlowingHandout
+from holdfast.store.flowing.ledger import NAMELESS
+from holdfast.store.flowing.round import Round
+from holdfast.store.postgres import bounds
+from holdfast.store.postgres.keys import let_go
+from holdfast.store.postgres.ledger import PostgresLedger
 from holdfast.store.postgres.schema import Connection, Statements
 from holdfast.store.postgres.shelves import Shelves
 from holdfast.store.protocol import PROMOTE_LIMIT
@@ -23,12 +32,27 @@ class Look:
     """What one queue has for a claim."""
 
     def __init__(self, row: tuple[Any, ...]) -> None:
-        self.queue, self.is_lifo, self.has_expired, self.has_due, self.has_parked, self.has_ready = row
+        (self.queue, self.is_lifo, self.is_flowing, self.has_bound, self.has_expired, self.has_due, self.has_parked,
+         self.has_ready, self.has_strays) = row  # fmt: skip
         self.is_shelved = False
+        self.unparked = 0
+
+    @property
+    def needs_lock(self) -> bool:
+        return bool(self.is_flowing or self.has_bound)
 
     @property
     def has_any(self) -> bool:
-        return bool(self.has_expired or self.has_due or self.has_parked or self.has_ready)
+        return bool(self.has_expired or self.has_due or self.has_parked or self.has_ready or self.has_strays)
+
+
+class Wish(NamedTuple):
+    """Who claims, how many jobs, how many more where nothing limits them, and when: read with all locks held."""
+
+    worker: str
+    limit: int
+    ahead: int
+    now_us: int
 
 
 class Handout:
@@ -45,32 +69,76 @@ class Handout:
         values = {"queues": names, "now": now_us, "shelved": shelved}
         looks = [Look(row) for row in connection.execute(self._statements["look"], values)]
         for one in looks:
-            one.is_shelved = bool(shelved) and not one.is_lifo
+            one.is_shelved = bool(shelved) and not one.is_lifo and not one.is_flowing
             one.has_ready = one.has_ready and (not one.is_shelved or self._shelves.has_any(connection, one.queue))
         return [one for one in looks if one.has_any]
 
-    def take(self, connection: Connection, worker: str, looks: Sequence[Look], limit: int, now_us: int) -> list[Claim]:
-        """Hand out up to `limit` jobs inside a transaction that holds the worker's lease."""
+    def take(
+        self, connection: Connection, wish: Wish, looks: Sequence[Look], ledgers: Mapping[str, PostgresLedger]
+    ) -> list[Claim]:
+        """Hand out jobs inside a transaction that holds the worker's lease, and the locks of the queues with a ledger."""
         claims: list[Claim] = []
         nonce = os.urandom(8).hex()
         for one in looks:
-            left = limit - len(claims)
-            if left <= 0:
+            left = wish.limit - len(claims)
+            if left + wish.ahead <= 0:
                 break
-            values = {"queue": one.queue, "now": now_us, "limit": PROMOTE_LIMIT, "worker": worker, "nonce": nonce}
-            self._make_ready(connection, one, values, left)
-            values["limit"] = left
-            claims += self._take(connection, one, values)
+            values = {
+                "queue": one.queue, "now": wish.now_us, "limit": PROMOTE_LIMIT, "worker": wish.worker, "nonce": nonce,
+            }  # fmt: skip
+            if one.needs_lock and one.queue not in ledgers:
+                continue  # it was plain when the locks were taken: the next claim serves it
+            if one.is_flowing:
+                taken = self._serve(connection, one, values, Round(ledgers[one.queue], wish.now_us), left, wish.ahead)
+            else:
+                self._make_ready(connection, one, values, left + wish.ahead)
+                taken = self._take(connection, one, {**values, "limit": left + wish.ahead})
+            claims += taken
+            if one.has_bound:
+                self._make_room(connection, one, len(taken))
         return claims
 
-    def _make_ready(self, connection: Connection, one: Look, values: dict[str, object], wanted: int) -> None:
+    def _make_ready(self, connection: Connection, one: Look, values: dict[str, Any], wanted: int) -> list[str]:
+        """End what has expired, wake what is due, bring back what was parked. Give the lanes of what is ready now."""
+        woken: list[tuple[Any, ...]] = []
         if one.has_expired:
-            connection.execute(self._statements["expire"], values)
+            freed = connection.execute(self._statements["expire"], values).fetchall()
+            one.has_due |= let_go(connection, self._statements, [(one.queue, key) for (key,) in freed])
         if one.has_due:
-            connection.execute(self._statements["promote"], values)
+            woken += connection.execute(self._statements["promote"], values)
         if one.has_parked:
             known = {**values, "reason": UNKNOWN_TASK, "limit": wanted}
-            connection.execute(self._statements["unpark_known"], known)
+            unparked = connection.execute(self._statements["unpark_known"], known)
+            one.unparked = unparked.rowcount
+            woken += unparked
+        return [lane for (lane,) in woken]
+
+    def _make_room(self, connection: Connection, one: Look, started: int) -> None:
+        """Tell the size of a queue that has a bound what has happened, and let in what was spilled."""
+        if one.has_expired:
+            bounds.recount(connection, self._statements, [one.queue])
+        else:
+            bounds.grow(connection, self._statements, {one.queue: one.unparked - started})
+
+    # --- queues that flow -------------------------------------------------------------------------------
+
+    def _serve(
+        self, connection: Connection, one: Look, values: dict[str, Any], round_: Round, left: int, ahead: int
+    ) -> list[Claim]:
+        limit = left if round_.policy.is_limited else left + ahead
+        if limit <= 0:
+            return []
+        woken = self._make_ready(connection, one, values, limit)
+        round_.read_news([*woken, NAMELESS] if one.has_strays else woken)
+        seqs = FlowingHandout(round_).take(limit)
+        round_.save()
+        if not seqs:
+            return []
+        found = connection.execute(self._statements["take"], {**values, "seqs": seqs}, binary=True)
+        rows = {row[0]: row for row in found}
+        return [Claim(*rows[seq][1:]) for seq in seqs]
+
+    # --- queues that do not -----------------------------------------------------------------------------
 
     def _take(self, connection: Connection, one: Look, values: dict[str, Any]) -> list[Claim]:
         if one.is_lifo:
@@ -98,10 +166,10 @@ class Handout:
         return claims
 
 
-def living(row: tuple[Any, ...] | None, worker: str) -> int:
-    """Give the time, if the lease that a statement has read is alive; else raise LeaseLost."""
+def living(row: tuple[Any, ...] | None, worker: str) -> tuple[int, list[str]]:
+    """Give the time and the queues to be locked, if the lease that a statement has read is alive; else raise LeaseLost."""
     if row is not None:
-        is_ended, until_us, now_us = row
+        is_ended, until_us, now_us, locked = row
         if not is_ended and until_us >= now_us:
-            return int(now_us)
+            return int(now_us), locked
     raise LeaseLost(f"worker {worker} holds no live lease: it was rescued, has left, or never enlisted")

@@ -1,7 +1,8 @@
 """Waking those who wait, in this process and in all others.
 
-There are two kinds of bells: `work` rings when something may be claimable, `done` when a job has ended. Waiters of this
-process are rung directly. Those of others hear of it by NOTIFY (see `ringer` and `listener`).
+There are three kinds of bells: `work` rings when something may be claimable, `done` when a job has ended, `room` when a
+queue that was full may have room. Waiters of this process are rung directly. Those of others hear of it by NOTIFY (see
+`ringer` and `listener`).
 
 No wake-up is lost in between: a waiter takes its bell first, then looks at the store, then sleeps; what rings after the
 look still counts. If notices cannot be had at all (the line is down, a pooler stands between), the waiters' slow look

@@ -8,8 +8,8 @@ from psycopg import errors
 
 from holdfast.errors import StoreError, StoreUnavailable
 
-PASSING = (errors.DeadlockDetected, errors.SerializationFailure)
-"""The server has rolled the step back because of others. It may simply be done again."""
+PASSING = (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation)
+"""The server has rolled the step back because of others, who were first. It may simply be done again."""
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Pushes in a transaction of the caller's own, with psycopg's connections and SQLAlchemy's, sync and async.
 
-Only rows of their own are inserted (queues are made before, in a commit of their own), so a transaction that is held open
-blocks neither producers nor workers.
+Only rows of their own are inserted (queues are made, and begin to flow, before, in commits of their own), so a transaction
+that is held open blocks neither producers nor workers. A job with a key holds that key until the transaction is over, and a
+job in a queue with a bound its queue: others who push there wait.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +15,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from holdfast.errors import InvalidInput
-from holdfast.model.job import NewJob, Pushed, decided
+from holdfast.model.job import NewJob, Pushed
 from holdfast.store.guest import adriver_connection, driver_connection
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.failures import wrapped
-from holdfast.store.postgres.pushing import lists
+from holdfast.store.postgres.pushing import Push, Talk, answer, put
 
 _BROKEN: Final = (TransactionStatus.INERROR, TransactionStatus.UNKNOWN)
 
@@ -31,7 +32,7 @@ class PostgresGuest:
         self,
         database: Database,
         moments: Moments,
-        make_queues: Callable[[set[str]], None],
+        make_queues: Callable[[Sequence[NewJob]], None],
         ring_later: Callable[[], None],
     ) -> None:
         self._db = database
@@ -47,8 +48,9 @@ class PostgresGuest:
             )
         self._prepare(host, jobs)
         with self._told(), host.cursor(row_factory=tuple_row) as cursor:
-            rows = cursor.execute(*self._statement(jobs)).fetchall()
-        return self._pushed(jobs, rows)
+            pushed = put(self._push(jobs), lambda question: answer(cursor.execute(*question)))
+        self._ring_later()
+        return pushed
 
     async def apush(self, connection: Any, jobs: Sequence[NewJob]) -> list[Pushed]:
         import asyncio
@@ -59,9 +61,9 @@ class PostgresGuest:
         await asyncio.to_thread(self._prepare, host, jobs)
         with self._told():
             async with host.cursor(row_factory=tuple_row) as cursor:
-                await cursor.execute(*self._statement(jobs))
-                rows = await cursor.fetchall()
-        return self._pushed(jobs, rows)
+                pushed = await _aput(self._push(jobs), cursor)
+        self._ring_later()
+        return pushed
 
     def _prepare(self, host: "psycopg.Connection[Any] | psycopg.AsyncConnection[Any]", jobs: Sequence[NewJob]) -> None:
         status = host.info.transaction_status
@@ -74,14 +76,10 @@ class PostgresGuest:
             raise InvalidInput(
                 "this connection's transaction has failed or its line is broken; roll back and begin anew"
             )
-        self._make_queues({job.queue for job in jobs})
+        self._make_queues(jobs)
 
-    def _statement(self, jobs: Sequence[NewJob]) -> tuple[str, dict[str, object]]:
-        return self._db.statements["push"], lists(jobs, self._moments.of(None))
-
-    def _pushed(self, jobs: Sequence[NewJob], rows: Sequence[tuple[Any, ...]]) -> list[Pushed]:
-        self._ring_later()
-        return decided(jobs, {row[0] for row in rows})
+    def _push(self, jobs: Sequence[NewJob]) -> Talk[list[Pushed]]:
+        return Push(self._db.statements, jobs, self._moments.of(None)).talk()
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -98,3 +96,15 @@ class PostgresGuest:
 
     def _stranger(self, host: object, kind: str, other: str) -> InvalidInput:
         return InvalidInput(f"expected a {kind} to {self._db.where}, got: {type(host)!r}; or use {other}")
+
+
+async def _aput(talk: Talk[list[Pushed]], cursor: "psycopg.AsyncCursor[tuple[Any, ...]]") -> list[Pushed]:
+    """Put the questions of a push, as `put` does."""
+    try:
+        question = next(talk)
+        while True:
+            await cursor.execute(*question)
+            question = talk.send(await cursor.fetchall() if cursor.description else [])
+    except StopIteration as end:
+        pushed: list[Pushed] = end.value
+        return pushed

@@ -5,7 +5,7 @@ Whoever gave it skips it: its own waiters were rung at once.
 
 from typing import Final, Literal
 
-Kind = Literal["work", "done"]
+Kind = Literal["work", "done", "room"]
 
 NEWS: Final = "."
 LOOK: Final = "?"

@@ -1,29 +1,179 @@
-"""Storing jobs: one statement, which inserts rows of its own and touches no others."""
+"""Storing jobs.
+
+Jobs without keys, in queues without bounds, are stored by one statement, which inserts rows of its own and touches no
+others. It does nothing if it meets a bound. Where a key or a bound has a say, locks are taken (queues with a bound by name,
+then keys, then the jobs that have them), what is known is read, and `store.admission` decides.
+
+A push is told as questions and answers, so that it can be put through any connection: ours, or a user's, sync or async.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from holdfast.model.job import NewJob, Pushed, decided
+from holdfast.policy.overlay import unpacked
+from holdfast.store.admission import Admission, Arrival, KeyRow, Known, Plan, SuccessRow, places
+from holdfast.store.flowing.ledger import NAMELESS
+from holdfast.store.postgres.keys import columns
 from holdfast.store.postgres.schema import Connection, Statements
 
+T = TypeVar("T")
+Question = tuple[str, Mapping[str, object]]
+"""A statement and its parameters."""
+Rows = list[tuple[Any, ...]]
+Talk = Generator[Question, Rows, T]
+"""Questions, the answers to which are sent back as rows."""
 
-def push(connection: Connection, statements: Statements, jobs: Sequence[NewJob], now_us: int | None) -> list[Pushed]:
-    """Store the jobs, and tell what became of each, in the order given."""
-    created = {row[0] for row in connection.execute(statements["push"], lists(jobs, now_us))}
-    return decided(jobs, created)
+
+class Push:
+    """One push."""
+
+    def __init__(self, statements: Statements, jobs: Sequence[NewJob], now_us: int | None) -> None:
+        self._statements = statements
+        self._jobs = jobs
+        self._now_us = now_us
+        self.has_ended = False
+        """Whether jobs were cancelled to make way for others."""
+        self.has_asked = False
+        """Whether running jobs were asked to stop."""
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it takes more than one statement for sure."""
+        return any(job.key is not None for job in self._jobs)
+
+    def plainly(self, connection: Connection) -> list[Pushed] | None:
+        """Store the jobs by one statement. None, and nothing stored, if a queue has a bound."""
+        return _put(connection, self._insert())
+
+    def whole(self, connection: Connection) -> list[Pushed]:
+        """Store the jobs inside the caller's transaction."""
+        return _put(connection, self.talk())
+
+    def talk(self) -> Talk[list[Pushed]]:
+        """Store the jobs, and tell what became of each, in the order given."""
+        pushed = None if self.is_keyed else (yield from self._insert())
+        return (yield from self._admit()) if pushed is None else pushed
+
+    def _insert(self) -> Talk[list[Pushed] | None]:
+        rows = yield self._statements["push"], _lists(self._jobs, self._now_us)
+        has_bound = any(row[0] is None for row in rows)
+        return None if has_bound else decided(self._jobs, {row[0] for row in rows})
+
+    # --- where keys or bounds have a say ----------------------------------------------------------------
+
+    def _admit(self) -> Talk[list[Pushed]]:
+        named = columns(places(self._jobs))
+        known, now_us = yield from self._look_up(named)
+        admission = Admission(known, now_us)
+        pushed = [admission.take_in(job) for job in self._jobs]
+        yield from self._carry_out(admission.plan, now_us)
+        if named["keys"]:
+            yield self._statements["unlock_keys"], named
+        return pushed
+
+    def _look_up(self, named: dict[str, object]) -> Talk[tuple[Known, int]]:
+        queues = list({job.queue for job in self._jobs})
+        asked = {"queues": queues, "bounded": queues, "now": self._now_us}
+        bounded = yield self._statements["lock_queues"], asked
+        holders: Rows = []
+        if named["keys"]:
+            yield self._statements["lock_keys"], named
+            holders = yield self._statements["holders"], named
+        rest = {**named, "ids": [job.id for job in self._jobs], "now": self._now_us}
+        ((now_us, ids, successes),) = yield self._statements["before_admission"], rest
+        sizes = {row[0]: (unpacked(row[1], row[2])[0], row[6]) for row in bounded}
+        known = Known(set(ids), [KeyRow(*row) for row in holders], [SuccessRow(*row) for row in successes], sizes)
+        return known, now_us
+
+    def _carry_out(self, plan: Plan, now_us: int) -> Talk[None]:
+        if plan.cancels:
+            ids, reasons = zip(*plan.cancels, strict=True)
+            yield self._statements["replace"], {"ids": list(ids), "reasons": list(reasons), "now": now_us}
+        if plan.asks:
+            text = "update ns_job set cancel_asked = true where id = any (%(ids)s::text[])"
+            yield self._statements.of(text), {"ids": plan.asks}
+        if plan.merges:
+            ids, priorities, dues = zip(*plan.merges, strict=True)
+            yield self._statements["merge"], {"ids": list(ids), "priorities": list(priorities), "dues": list(dues)}
+        if plan.arrivals:
+            yield self._statements["arrive"], _arrivals(plan.arrivals, now_us)
+        for queue, number in plan.refused.items():
+            text = "update ns_queue set refused = refused + %(number)s where name = %(queue)s"
+            yield self._statements.of(text), {"queue": queue, "number": number}
+        for queue, by in plan.growth.items():
+            yield from self._grow(queue, by)
+        self.has_ended = bool(plan.cancels) or any(arrival.finished_us for arrival in plan.arrivals)
+        self.has_asked = bool(plan.asks)
+
+    def _grow(self, queue: str, by: int) -> Talk[None]:
+        """Move on the size of a bounded queue. If it shrank, what was spilled may enter."""
+        rows = yield self._statements["grow"], {"queue": queue, "by": by}
+        room, has_spilled = rows[0] if rows else (0, False)
+        if has_spilled and room > 0:
+            entered = yield self._statements["let_in"], {"queue": queue, "limit": room}
+            yield self._statements["grow"], {"queue": queue, "by": len(entered)}
 
 
-def lists(jobs: Sequence[NewJob], now_us: int | None) -> dict[str, object]:
+def put(talk: Talk[T], ask: Callable[[Question], Rows]) -> T:
+    """Put the questions to someone, until all are answered."""
+    try:
+        question = next(talk)
+        while True:
+            question = talk.send(ask(question))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def _put(connection: Connection, talk: Talk[T]) -> T:
+    return put(talk, lambda question: answer(connection.execute(*question)))
+
+
+def answer(cursor: Any) -> Rows:
+    """Give the rows of a statement, of which some have none."""
+    rows: Rows = cursor.fetchall() if cursor.description else []
+    return rows
+
+
+def _lists(jobs: Sequence[NewJob], now_us: int | None) -> dict[str, object]:
     """Give the parameters of the statement `push`."""
     return {
         "now": now_us,
-        "ids": [job.id for job in jobs],
-        "queues": [job.queue for job in jobs],
-        "tasks": [job.task for job in jobs],
+        **_common(jobs),
         "priorities": [job.priority for job in jobs],
         "delays": [job.delay_us for job in jobs],
         "ats": [job.at_us for job in jobs],
         "expiries": [job.expires_us for job in jobs],
+    }
+
+
+def _arrivals(arrivals: Sequence[Arrival], now_us: int) -> dict[str, object]:
+    """Give the parameters of the statement `arrive`."""
+    jobs = [arrival.new for arrival in arrivals]
+    return {
+        "now": now_us,
+        **_common(jobs),
+        "states": [arrival.state for arrival in arrivals],
+        "priorities": [arrival.priority for arrival in arrivals],
+        "dues": [arrival.due_us for arrival in arrivals],
+        "expiries": [arrival.expires_us for arrival in arrivals],
+        "keys": [job.key for job in jobs],
+        "versions": [job.version for job in jobs],
+        "fresh_for": [job.fresh_for_us for job in jobs],
+        "own_expiries": [one.new.expires_us if one.state == "spilled" else None for one in arrivals],
+        "finished": [arrival.finished_us for arrival in arrivals],
+        "kept": [arrival.keep_until_us for arrival in arrivals],
+        "reasons": [arrival.reason for arrival in arrivals],
+    }
+
+
+def _common(jobs: Sequence[NewJob]) -> dict[str, object]:
+    return {
+        "ids": [job.id for job in jobs],
+        "queues": [job.queue for job in jobs],
+        "tasks": [job.task for job in jobs],
         "budgets": [job.crash_budget for job in jobs],
         "keep_done": [job.keep_done_s for job in jobs],
         "keep_dead": [job.keep_dead_s for job in jobs],
@@ -31,4 +181,5 @@ def lists(jobs: Sequence[NewJob], now_us: int | None) -> dict[str, object]:
         "tags": [json.dumps(job.tags) if job.tags else None for job in jobs],
         "seals": [job.seal for job in jobs],
         "envelopes": [job.envelope for job in jobs],
+        "lanes": [job.lane or NAMELESS for job in jobs],
     }

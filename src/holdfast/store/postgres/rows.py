@@ -12,7 +12,8 @@ from holdfast.model.worker import WorkerRecord, WorkerReport
 RECORD: Final = """
 select id, queue, task, state, priority, due_us, created_us, envelope, seal, expires_us, generation, deliveries,
        failures, crashes, crash_budget, worker, claimed_us, finished_us, keep_until_us, reason, error, traceback,
-       result, result_until_us, cancel_asked, progress, progress_note, tags, ns_now(%(now)s)
+       result, result_until_us, cancel_asked, progress, progress_note, tags,
+       nullif(lane, ''), key, version, ns_now(%(now)s)
   from ns_job
 """
 RUN: Final = """

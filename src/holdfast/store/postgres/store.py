@@ -10,7 +10,9 @@ The store's clock is the server's, read after the locks are held. The clocks of 
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
+
+import msgspec
 
 from holdfast.errors import LeaseLost
 from holdfast.model.claim import Claim, Progress
@@ -19,19 +21,21 @@ from holdfast.model.query import StoreInfo, Tidied
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.store.guest import LateRinger
-from holdfast.store.postgres import address, claiming, pushing, rows, settling, workers
+from holdfast.store.postgres import address, claiming, rows, settling, upkeep, workers
+from holdfast.store.postgres.bounds import has_room
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.doorbell import LOOK_S, Doorbell
 from holdfast.store.postgres.guest import PostgresGuest
 from holdfast.store.postgres.inspector import PostgresInspector
+from holdfast.store.postgres.ledger import lock_queues
 from holdfast.store.postgres.notices import NEWS, WAKE
 from holdfast.store.postgres.operator import PostgresOperator
+from holdfast.store.postgres.pushing import Push
 from holdfast.store.postgres.queues import PostgresQueues
 from holdfast.store.postgres.schema import Connection, finish
 from holdfast.store.postgres.shelves import Shelves
 from holdfast.store.postgres.sweeper import Sweeper
-from holdfast.store.postgres.upkeep import tidy
 from holdfast.store.protocol import Clock
 
 
@@ -48,6 +52,7 @@ class PostgresStore:
         self._shelves = Shelves(database.statements)
         self._handout = claiming.Handout(database.statements, self._shelves)
         self._known_queues: frozenset[str] = frozenset()
+        self._flowing_queues: frozenset[str] = frozenset()
         self.queues = PostgresQueues(database, self._bells, self._moments)
         self.operator = PostgresOperator(database, self._bells, self._moments)
         self.inspector = PostgresInspector(database, self._bells, self._moments, self._shelves)
@@ -63,23 +68,38 @@ class PostgresStore:
     def push(self, jobs: Sequence[NewJob], now_us: int | None = None) -> list[Pushed]:
         if not jobs:
             return []
-        self._make_queues({job.queue for job in jobs})
+        self._make_queues(jobs)
         now = self._moments.of(now_us)
-        pushed = self._db.do(lambda connection: pushing.push(connection, self._statements, jobs, now))
-        self._bells.ring("work")
+        push = Push(self._statements, jobs, now)
+        pushed = None if push.is_keyed else self._db.do(push.plainly)
+        if pushed is None:
+            pushed = self._db.write(push.whole)
+        self._bells.ring("work", WAKE if push.has_asked else NEWS)  # whoever was asked to stop learns of it by a beat
+        if push.has_ended:
+            self._bells.ring("done")
         return pushed
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
+    def claim(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
+    ) -> list[Claim]:
         now = self._moments.of(now_us)
         with self._shelves.kept_if_done():
-            looks = self._db.do(partial(self._look, worker, queues, limit, now))
-            return self._db.write(partial(self._take, worker, looks, limit, now)) if looks else []
+            looks = self._db.do(partial(self._look, worker, queues, limit + ahead, now))
+            claims = self._db.write(partial(self._take, worker, looks, limit, ahead, now)) if looks else []
+        self._tell_producers(looks)
+        return claims
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         if not verdicts:
             return []
         now = self._moments.of(now_us)
-        settled = self._db.write(lambda connection: settling.settle(connection, self._statements, verdicts, now))
+        slowed, returning = settling.slowed(verdicts), settling.returning(verdicts)
+
+        def settle(connection: Connection) -> settling.Settled:
+            ledgers = lock_queues(connection, self._statements, slowed, now, bounded=returning)
+            return settling.settle(connection, self._statements, verdicts, now, ledgers)
+
+        settled = self._db.write(settle)
         self._tell(settled)
         return settled.lost
 
@@ -90,28 +110,37 @@ class PostgresStore:
         queues: Sequence[str],
         limit: int,
         now_us: int | None = None,
+        *,
+        ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
         now = self._moments.of(now_us)
 
-        def exchange(connection: Connection) -> tuple[settling.Settled, list[Claim]]:
-            # The lease before the jobs, as everyone locks; it is the claim alone that hangs on it.
-            moment = self._held_until_commit(connection, worker, now)
+        def exchange(connection: Connection) -> tuple[settling.Settled, list[Claim], list[claiming.Look]]:
+            # The lease before the queues before the jobs, as everyone locks; it is the claim alone that hangs on it.
+            named = [*(queues if wants_any else ()), *returning]
+            moment, locked = self._held_until_commit(connection, worker, named, now)
+            bounded = returning if moment is None else ()
+            ledgers = lock_queues(connection, self._statements, {*locked, *slowed}, now, bounded=bounded)
             # Settle before claiming: what a verdict frees or brings back can be handed out in the same step.
-            settled = settling.settle(connection, self._statements, verdicts, now)
-            if moment is None or limit <= 0:
-                return settled, []
+            settled = settling.settle(connection, self._statements, verdicts, now, ledgers)
+            if moment is None or not wants_any:
+                return settled, [], []
             looks = self._handout.look(connection, queues, now)
+            wish = claiming.Wish(worker, limit, ahead, max(moment, settled.moment_us))
             with self._shelves.kept_if_done():
-                return settled, self._handout.take(connection, worker, looks, limit, moment)
+                return settled, self._handout.take(connection, wish, looks, ledgers), looks
 
+        slowed, returning = settling.slowed(verdicts), settling.returning(verdicts)
+        wants_any = limit + ahead > 0
         if not verdicts:
             try:
-                return [], self.claim(worker, queues, limit, now_us)
+                return [], self.claim(worker, queues, limit, now_us, ahead=ahead)
             except LeaseLost:
                 return [], []
         with self._shelves.kept_if_done():
-            settled, claims = self._db.write(exchange)
+            settled, claims, looks = self._db.write(exchange)
         self._tell(settled)
+        self._tell_producers(looks)
         return settled.lost, claims
 
     def wait(self, queues: Sequence[str] | None, timeout_s: float) -> None:
@@ -130,6 +159,24 @@ class PostgresStore:
                 # A push is no reason to look here: who waits is about to look for itself, by a claim.
                 if self._db.is_closed or (rung == NEWS and queues != ()):
                     return
+        finally:
+            self._bells.give_back(bell)
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        bell = self._bells.lend("room")
+        if bell is None:
+            return self._has_room(queue)
+        try:
+            deadline = time.monotonic() + timeout_s
+            rung = ""
+            while not (has_room := self._has_room(queue)) and rung != WAKE:
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    break
+                rung = bell.listen(min(left_s, LOOK_S))
+                if self._db.is_closed:
+                    break
+            return has_room
         finally:
             self._bells.give_back(bell)
 
@@ -175,9 +222,13 @@ class PostgresStore:
 
     def tidy(self, now_us: int | None = None) -> Tidied:
         now = self._moments.of(now_us)
-        tidied = self._db.write(lambda connection: tidy(connection, self._statements, now))
+        is_more = self._forget_lanes(now)
+        tidied = self._db.write(lambda connection: upkeep.tidy(connection, self._statements, now))
+        tidied = msgspec.structs.replace(tidied, is_more=tidied.is_more or is_more)
         if tidied.expired:
             self._bells.ring("done")
+            self._bells.ring("work")  # for those who waited for the key, or for room
+            self._bells.ring("room")
         self._sweeper.consider()
         return tidied
 
@@ -203,8 +254,12 @@ class PostgresStore:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _make_queues(self, names: set[str]) -> None:
-        """Make the queues that are not there, in a commit of their own: a push that is held open then blocks nobody."""
+    def _make_queues(self, jobs: Sequence[NewJob]) -> None:
+        """Make the queues that are not there, and let those flow that have lanes, in commits of their own.
+
+        A push that is held open then blocks nobody.
+        """
+        names = {job.queue for job in jobs}
         new = sorted(names - self._known_queues)
         if new:
             text = self._statements.of(
@@ -212,6 +267,11 @@ class PostgresStore:
             )
             self._db.do(lambda connection: connection.execute(text, (new,)))
             self._known_queues |= names  # only now: queues, once committed, are never deleted
+        laned = {job.queue for job in jobs if job.lane} - self._flowing_queues
+        if laned:
+            values = {"queues": sorted(laned), "now": self._moments.of(None)}
+            self._db.do(lambda connection: connection.execute(self._statements["begin_to_flow"], values))
+            self._flowing_queues |= laned  # for ever, too
 
     def _look(
         self, worker: str, queues: Sequence[str], limit: int, now_us: int | None, connection: Connection
@@ -219,7 +279,8 @@ class PostgresStore:
         """See whether there is anything to take. If not, the worker still learns if its lease is over."""
         looks = self._handout.look(connection, queues, now_us) if limit > 0 else []
         if not looks:
-            claiming.living(self._lease("lease", connection, worker, now_us), worker)
+            lease = connection.execute(self._statements["lease"], {"worker": worker, "now": now_us}).fetchone()
+            claiming.living(lease, worker)
         return looks
 
     def _take(
@@ -227,21 +288,47 @@ class PostgresStore:
         worker: str,
         looks: Sequence[claiming.Look],
         limit: int,
+        ahead: int,
         now_us: int | None,
         connection: Connection,
     ) -> list[Claim]:
-        moment = claiming.living(self._lease("hold_lease", connection, worker, now_us), worker)
+        moment, _ = self._hold_lease(connection, worker, (), now_us)
+        locked = [one.queue for one in looks if one.needs_lock]
+        ledgers = lock_queues(connection, self._statements, locked, now_us)
+        wish = claiming.Wish(worker, limit, ahead, max((one.now_us for one in ledgers.values()), default=moment))
         with self._shelves.kept_if_done():
-            return self._handout.take(connection, worker, looks, limit, moment)
+            return self._handout.take(connection, wish, looks, ledgers)
 
-    def _held_until_commit(self, connection: Connection, worker: str, now_us: int | None) -> int | None:
+    def _held_until_commit(
+        self, connection: Connection, worker: str, queues: Sequence[str], now_us: int | None
+    ) -> tuple[int | None, list[str]]:
         try:
-            return claiming.living(self._lease("hold_lease", connection, worker, now_us), worker)
+            return self._hold_lease(connection, worker, queues, now_us)
         except LeaseLost:
-            return None
+            return None, []
 
-    def _lease(self, statement: str, connection: Connection, worker: str, now_us: int | None) -> tuple[Any, ...] | None:
-        return connection.execute(self._statements[statement], {"worker": worker, "now": now_us}).fetchone()
+    def _hold_lease(
+        self, connection: Connection, worker: str, queues: Sequence[str], now_us: int | None
+    ) -> tuple[int, list[str]]:
+        """Give the time, and which queues are to be locked, if the lease is alive: it is then held until the end."""
+        values = {"worker": worker, "now": now_us, "queues": list(queues)}
+        return claiming.living(connection.execute(self._statements["hold_lease"], values).fetchone(), worker)
+
+    def _forget_lanes(self, now_us: int | None) -> bool:
+        """Queue by queue: upkeep of one must not hold up the claims of all."""
+        names = self._db.do(lambda connection: upkeep.restless(connection, self._statements, now_us))
+        forget = upkeep.forget_lanes
+        more = [
+            self._db.write(partial(forget, statements=self._statements, queue=name, now_us=now_us)) for name in names
+        ]
+        return any(more)
+
+    def _has_room(self, queue: str) -> bool:
+        return self._db.do(lambda connection: has_room(connection, self._statements, queue))
+
+    def _tell_producers(self, looks: Sequence[claiming.Look]) -> None:
+        if any(one.has_bound for one in looks):
+            self._bells.ring("room")
 
     def _ring_work(self) -> None:
         self._bells.ring("work")
@@ -249,5 +336,5 @@ class PostgresStore:
     def _tell(self, settled: settling.Settled) -> None:
         if settled.has_ended:
             self._bells.ring("done")
-        if settled.has_returned:
+        if settled.has_made_room:
             self._bells.ring("work")

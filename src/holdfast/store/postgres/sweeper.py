@@ -26,7 +26,17 @@ log = logging.getLogger("holdfast.store")
 
 PAUSE_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 300.0
-_TABLES: Final = ("ns_job", "ns_run", "ns_tag", "ns_worker")
+_TABLES: Final = (
+    "ns_job",
+    "ns_run",
+    "ns_tag",
+    "ns_worker",
+    "ns_queue",
+    "ns_lane",
+    "ns_lane_news",
+    "ns_success",
+    "ns_key_lock",
+)
 _LEAST: Final = 20_000
 _SHARE: Final = 0.2
 _DEAD: Final = "select n_dead_tup, n_live_tup from pg_stat_user_tables where relid = %s::regclass"

@@ -5,6 +5,7 @@ ends it waits for that (`for update`), and a beat is in nobody's way.
 """
 
 from collections.abc import Iterable
+from itertools import chain
 
 import msgspec
 
@@ -13,8 +14,9 @@ from holdfast.model.verdict import CRASHED, Outcome, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.names import check_job_id
 from holdfast.store.postgres import rows
+from holdfast.store.postgres.ledger import lock_queues
 from holdfast.store.postgres.schema import Connection, Statements
-from holdfast.store.postgres.settling import Settled, settle
+from holdfast.store.postgres.settling import Settled, returning, settle
 
 
 def enlist(connection: Connection, statements: Statements, worker: WorkerRecord, now_us: int | None) -> None:
@@ -36,7 +38,9 @@ def beat(
 
 def leave(connection: Connection, statements: Statements, worker: str, now_us: int | None) -> Settled:
     connection.execute(statements["end_lease"], {"worker": worker, "now": now_us})
-    return settle(connection, statements, _verdicts(connection, statements, worker, "released", None, None), now_us)
+    verdicts = _verdicts(connection, statements, worker, "released", None, None)
+    ledgers = lock_queues(connection, statements, (), now_us, bounded=returning(verdicts))
+    return settle(connection, statements, verdicts, now_us, ledgers)
 
 
 def rescue(connection: Connection, statements: Statements, now_us: int | None) -> tuple[list[Rescued], Settled]:
@@ -44,15 +48,18 @@ def rescue(connection: Connection, statements: Statements, now_us: int | None) -
     rescued: list[Rescued] = []
     together = Settled()
     silent = connection.execute(statements["silent"], {"now": now_us}).fetchall()
+    held: dict[str, list[Verdict]] = {}
     for (worker,) in silent:
         connection.execute(statements["end_lease"], {"worker": worker, "now": now_us})
         error = f"worker {worker} fell silent: its lease ended"
-        verdicts = _verdicts(connection, statements, worker, "crashed", CRASHED, error)
-        settled = settle(connection, statements, verdicts, now_us)
+        held[worker] = _verdicts(connection, statements, worker, "crashed", CRASHED, error)
+    ledgers = lock_queues(connection, statements, (), now_us, bounded=returning(chain(*held.values())))
+    for worker, verdicts in held.items():
+        settled = settle(connection, statements, verdicts, now_us, ledgers)
         late = {lost.id for lost in settled.lost}  # settled by the worker itself, at the last moment
         rescued.append(Rescued(worker, tuple(verdict.id for verdict in verdicts if verdict.id not in late)))
         together.has_ended |= settled.has_ended
-        together.has_returned |= settled.has_returned
+        together.has_made_room |= settled.has_made_room
     return rescued, together
 
 

@@ -1,10 +1,11 @@
--- Hand those of some jobs that are ready to one worker.
--- Params: seqs, worker, nonce, now.
+-- Hand those of some jobs of a queue that does not flow, if they are ready, to one worker.
+-- Params: queue, seqs, worker, nonce, now.
 -- Guarantee: as claim_fifo. The state is written so that no index of ready jobs is used: it may be long with the dead.
 with best as (
     select seq
       from ns_job
      where seq = any (%(seqs)s::bigint[]) and state || '' = 'ready' and (expires_us is null or expires_us > %(now)s)
+       and not (select is_flowing from ns_queue where name = %(queue)s)  -- it may have begun to since the look
        for no key update skip locked
 )
 update ns_job as job

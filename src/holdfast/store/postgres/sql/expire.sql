@@ -1,5 +1,6 @@
 -- End jobs of one queue that have not started in time.
 -- Params: queue, now, limit.
+-- Answer: a row for each; its key, if it had one.
 -- Guarantee: a job that has ever truly run has no `expires_us` any more, so it is never touched.
 with late as (
     select seq
@@ -14,3 +15,4 @@ update ns_job as job
    set state = 'expired', finished_us = %(now)s, keep_until_us = %(now)s + keep_dead_s * 1000000, reason = 'expired'
   from late
  where job.seq = late.seq
+returning key

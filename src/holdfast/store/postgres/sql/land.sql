@@ -8,13 +8,14 @@ with given as materialized (
                   %(crashes)s::bigint[], %(expiries)s::bigint[], %(finished)s::bigint[], %(kept)s::bigint[],
                   %(results)b::bytea[], %(result_untils)s::bigint[], %(reasons)s::text[], %(errors)s::text[],
                   %(tracebacks)s::text[], %(are_runs)s::boolean[], %(took)s::bigint[], %(outcomes)s::text[],
-                  %(run_reasons)s::text[], %(run_errors)s::text[], %(run_tracebacks)s::text[])
+                  %(run_reasons)s::text[], %(run_errors)s::text[], %(run_tracebacks)s::text[], %(steps)s::bigint[])
            as given (seq, state, due_us, failures, crashes, expires_us, finished_us, keep_until_us, result,
                      result_until_us, reason, error, traceback, is_run, took_us, outcome, run_reason, run_error,
-                     run_traceback)
+                     run_traceback, step)
 ), landed as (
     update ns_job as job
-       set state = given.state, due_us = given.due_us, failures = given.failures, crashes = given.crashes,
+       set state = given.state, due_us = given.due_us, generation = generation + given.step,
+           failures = given.failures, crashes = given.crashes,
            expires_us = given.expires_us, finished_us = given.finished_us, keep_until_us = given.keep_until_us,
            result = given.result, result_until_us = given.result_until_us, reason = given.reason, error = given.error,
            traceback = given.traceback, worker = null, token = null, claimed_us = null

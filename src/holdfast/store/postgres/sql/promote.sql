@@ -1,5 +1,6 @@
 -- Make due jobs of one queue ready, the earliest first.
 -- Params: queue, now, limit.
+-- Answer: the lanes of the jobs.
 -- Guarantee: bounded; what is left over is promoted by the next claim.
 with due as (
     select seq
@@ -10,3 +11,4 @@ with due as (
        for no key update skip locked
 )
 update ns_job as job set state = 'ready' from due where job.seq = due.seq
+returning lane

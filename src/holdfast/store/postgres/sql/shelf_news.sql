@@ -8,8 +8,8 @@ select moment.since, moment.under_way, place.*
                    || pg_current_xact_id_if_assigned()::text::bigint as under_way) as moment
        left join (select - priority, due_us, seq
                     from ns_job
-                   where queue = %(queue)s and state || '' = 'ready' and born >= %(since)s
+                   where queue = %(queue)s and state || '' = 'ready' and lane = '' and born >= %(since)s
                   union all
                   select - priority, due_us, seq
                     from ns_job
-                   where queue = %(queue)s and state || '' = 'ready' and born = any (%(under_way)s::bigint[])) as place on true
+                   where queue = %(queue)s and state || '' = 'ready' and lane = '' and born = any (%(under_way)s::bigint[])) as place on true

@@ -1,5 +1,6 @@
 -- Bring back jobs that were parked for an unknown task, for a worker that knows it.
 -- Params: queue, worker, reason, limit.
+-- Answer: the lanes of the jobs.
 -- Guarantee: only tasks in the worker's own list; jobs parked for any other reason stay.
 with known as (
     select seq
@@ -14,3 +15,4 @@ update ns_job as job
    set state = 'ready', reason = null, error = null, traceback = null
   from known
  where job.seq = known.seq
+returning lane
