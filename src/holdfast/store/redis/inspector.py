@@ -49,11 +49,11 @@ class RedisInspector:
         by_queue: dict[str, list[str]] = {}
         for stamp, queue in wanted:
             by_queue.setdefault(queue, []).append(str(stamp))
-        records: dict[int, JobRecord] = {}
+        records: dict[tuple[int, str], JobRecord] = {}
         for queue, stamps in by_queue.items():
-            records |= self._read(queue, stamps, now)
+            records |= {(stamp, queue): one for stamp, one in self._read(queue, stamps, now).items()}
         # A job may have moved on since the walk saw it: then it is shown as it is now, if still asked for.
-        shown = [records[stamp] for stamp, _ in wanted if stamp in records]
+        shown = [records[place] for place in wanted if place in records]
         return [one for one in shown if not query.states or one.state in query.states]
 
     def count(self, query: Query, now_us: int | None = None) -> int:
@@ -128,7 +128,7 @@ class RedisInspector:
     def _tagged(self, queue: str, tag: str) -> dict[int, Head]:
         low, high = f"[{tag}\0".encode(), f"({tag}\1".encode()
         members = self._link.ask(("ZRANGE", self._link.keys.in_queue(queue, "tags"), low, high, "BYLEX"))[0]
-        stamps = iter([int.from_bytes(member[-6:], "big") for member in members])
+        stamps = iter([int.from_bytes(member[-rows.STAMP_BYTES :], "big") for member in members])
         heads: dict[int, Head] = {}
         while part := list(islice(stamps, SLICE)):
             found = self._link.ask(("HMGET", self._link.keys.in_queue(queue, "head"), *part))[0]

@@ -2,7 +2,7 @@
 
 All keys of a queue share the hash tag `{queue}`, so on a cluster a queue lives on one node and queues spread over
 nodes. What crosses queues (the house: directory, roster) has a tag of its own, with a character that no queue's
-name may have.
+name may have, and the namespace, so that houses spread over nodes, too.
 """
 
 from functools import lru_cache
@@ -10,7 +10,7 @@ from typing import Final
 
 _QUEUE_KEYS: Final = (
     "meta", "head", "body", "ready", "later", "running", "parked", "expiring", "kept", "counts", "story", "results",
-    "notes", "runs", "tags", "asked", "gone", "leases", "tasks", "ended",
+    "notes", "runs", "tags", "asked", "gone", "leases", "tasks", "ended", "recent",
 )  # fmt: skip
 """In the order in which `lua/parts/shelf.lua` names and explains them."""
 _HOUSE_KEYS: Final = ("ids", "stamp", "queues", "workers", "leases", "lengths", "leaving", "reports", "ended")
@@ -26,7 +26,7 @@ class Keys:
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
-        self.house = tuple(f"{namespace}:{{~}}:{name}".encode() for name in _HOUSE_KEYS)
+        self.house = tuple(f"{namespace}:{{~{namespace}}}:{name}".encode() for name in _HOUSE_KEYS)
         self.bell = f"{namespace}:bell"
         """The channel of those that wait for work. Messages are the names of queues."""
         self.over = f"{namespace}:over"

@@ -6,6 +6,10 @@ stamp:
 - for the same queue, it stores the job under it. A stamp is stored once, so whoever comes late changes nothing;
 - for another queue, it first makes sure that the stamp can never be used there (`void.lua`), and then begins anew;
 - of a job that was just dropped, and whose id is about to be freed, it frees the id itself and begins anew.
+
+On a cluster the house may lose what it wrote last, when a replica takes over that had not heard of it. An id whose job is
+there then gets a second stamp with its next push. The queue knows the ids that came recently and answers with the first
+stamp: the push is a duplicate, and the house is told (`adopt.lua`). A push of that id for *another* queue is not found out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -76,17 +80,23 @@ def _reserved(place: int, job: NewJob, answer: str) -> Reserved:
 def _store(link: Link, home: list[Reserved], answers: dict[int, Pushed], now_us: int | None) -> list[Reserved]:
     """Store jobs in the queues that hold their ids. Give those whose stamp is of a job that is gone."""
     groups = _by_queue(home)
+    is_apart = "1" if link.wiring.is_cluster else ""
     calls = [
-        Call("push", queue, (rows.pack([rows.new_row(one.stamp, one.job, one.is_fresh) for one in group]),))
+        Call("push", queue, (rows.pack([rows.new_row(one.stamp, one.job, one.is_fresh) for one in group]), is_apart))
         for queue, group in groups.items()
     ]
     gone: list[Reserved] = []
+    stand: list[tuple[str, str, str]] = []
     for group, decisions in zip(groups.values(), link.run(calls, now_us), strict=True):
         for one, decision in zip(group, decisions, strict=True):
             if decision == _GONE:
                 gone.append(one)
-            else:
-                answers[one.place] = _answer(one.job, decision == _CREATED)
+                continue
+            if isinstance(decision, bytes):
+                stand.append((one.job.id, one.stamp, f"{decision.decode()} {one.queue}"))
+            answers[one.place] = _answer(one.job, decision == _CREATED)
+    if stand:
+        link.call("adopt", None, rows.pack(stand), now_us=now_us)
     return gone
 
 

@@ -6,18 +6,26 @@
     rescue    the house ends the silent, then every queue takes back what they hold, charging a crash
 
 The house always goes first: a caller that dies in between leaves a lease that nobody takes for alive any more, and
-copies that the next rescue finds.
+copies that the next rescue finds. A queue whose node is down keeps nobody from beating, leaving or rescuing elsewhere: its
+copies end there meanwhile, and the next claim from it asks the house.
+
+What is copied is the length that is left, and each node counts it by its own clock: see `remainder`.
+
+**A worker that the house has forgotten.** A replica that takes over the house may not have heard of a worker's enlisting.
+Its next beat tells the worker that it is dead. What it holds is taken back, queue by queue, when its copy has ended there:
+by then it has stopped.
 """
 
 import msgspec
 
-from holdfast.errors import LeaseLost
+from holdfast.errors import LeaseLost, StoreError
 from holdfast.model.verdict import CRASHED
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.names import check_job_id
 from holdfast.store.redis import rows
 from holdfast.store.redis.link import Call, Link
 from holdfast.store.redis.plans import plan
+from holdfast.store.redis.remainder import Remainder
 
 _record = msgspec.msgpack.Decoder(WorkerRecord).decode
 _report = msgspec.msgpack.Decoder(WorkerReport).decode
@@ -37,27 +45,33 @@ class Roster:
 
     def beat(self, worker: str, report: WorkerReport | None, now_us: int | None) -> Beat:
         told = b"" if report is None else rows.pack(report)
+        remainder = Remainder(self._link, now_us)
         answer = self._link.call("beat", None, worker, told, now_us=now_us)
         if answer is None:
             return Beat(is_alive=False)
-        ends, is_leaving, queues = answer
-        calls = [Call("renew", queue.decode(), (worker, ends)) for queue in queues]
-        tokens = [token.decode() for found in self._link.run(calls, now_us) for token in found]
+        length, is_leaving, queues = answer
+        left_us = remainder.of(length)
+        calls = [Call("renew", queue.decode(), (worker, left_us)) for queue in queues]
+        answers = self._link.try_run(calls, now_us)
+        tokens = [token.decode() for found in answers if not isinstance(found, StoreError) for token in found]
         return Beat(is_alive=True, cancelled=tuple(tokens), must_leave=bool(is_leaving))
 
     def leave(self, worker: str, now_us: int | None) -> None:
         _, queues = self._link.call("bury", None, worker, now_us=now_us)
-        args = (rows.pack([(worker, plan("released", None, 0), None, None, None)]),)
+        args = (rows.pack([(worker, plan("released", None, 0), None, None, None, False)]),)
         self._link.run([Call("take_back", queue.decode(), args) for queue in queues], now_us)
 
     def rescue(self, now_us: int | None) -> list[Rescued]:
         silent, names = self._link.call("bury", None, "", now_us=now_us)
         taken: dict[str, list[str]] = {worker.decode(): [] for worker in silent}
         held = self._ended_in([name.decode() for name in names])
-        calls = [Call("take_back", queue, (rows.pack([_crash(worker) for worker in w]),)) for queue, w in held.items()]
-        for workers, answer in zip(held.values(), self._link.run(calls, now_us), strict=True):
-            for worker, ids in zip(workers, answer, strict=True):
-                taken.setdefault(worker, []).extend(job_id.decode() for job_id in ids)
+        calls = [Call("take_back", queue, (rows.pack([_crash(*one) for one in w]),)) for queue, w in held.items()]
+        for workers, answer in zip(held.values(), self._link.try_run(calls, now_us), strict=True):
+            if isinstance(answer, StoreError):
+                continue  # its node is down: nothing was taken there, and the next rescue finds the same
+            for (worker, _), ids in zip(workers, answer, strict=True):
+                if ids is not None:
+                    taken.setdefault(worker, []).extend(job_id.decode() for job_id in ids)
         return [Rescued(worker, tuple(ids)) for worker, ids in taken.items()]
 
     def dismiss(self, workers: list[str], now_us: int | None) -> list[str]:
@@ -80,23 +94,30 @@ class Roster:
         ]
         return sorted(records, key=lambda record: record.id)
 
-    def _ended_in(self, queues: list[str]) -> dict[str, list[str]]:
-        """Give, by queue, the workers that have a copy of their lease there and none in the house."""
+    def _ended_in(self, queues: list[str]) -> dict[str, list[tuple[str, bool]]]:
+        """Give, by queue, the workers that have a copy of their lease there and none in the house, and whether the house
+        has forgotten them.
+        """
         keys = self._link.keys
-        if not queues:
-            return {}
-        copies = self._link.ask(*[("ZRANGE", keys.in_queue(queue, "leases"), 0, -1) for queue in queues])
-        workers = sorted({worker for found in copies for worker in found})
+        copies = self._link.try_ask(*[("ZRANGE", keys.in_queue(queue, "leases"), 0, -1) for queue in queues])
+        found = {q: one for q, one in zip(queues, copies, strict=True) if not isinstance(one, StoreError)}
+        workers = sorted({worker for one in found.values() for worker in one})
         if not workers:
             return {}
-        when = self._link.ask(("ZMSCORE", keys.in_house("ended"), *workers))[0]
-        over = {worker for worker, moment in zip(workers, when, strict=True) if moment is not None}
-        held = {queue: [w.decode() for w in found if w in over] for queue, found in zip(queues, copies, strict=True)}
-        return {queue: found for queue, found in held.items() if found}
+        # After the copies: whoever has one was in the house before.
+        ended, live = self._link.ask(
+            ("ZMSCORE", keys.in_house("ended"), *workers), ("ZMSCORE", keys.in_house("leases"), *workers)
+        )
+        over = {
+            w: e is None for w, e, lease in zip(workers, ended, live, strict=True) if e is not None or lease is None
+        }
+        held = {queue: [(w.decode(), over[w]) for w in one if w in over] for queue, one in found.items()}
+        return {queue: one for queue, one in held.items() if one}
 
 
-def _crash(worker: str) -> tuple[object, ...]:
-    return worker, plan("crashed", CRASHED, 0), "crashed", CRASHED, f"worker {worker} fell silent: its lease ended"
+def _crash(worker: str, is_forgotten: bool) -> tuple[object, ...]:
+    told = f"worker {worker} fell silent: its lease ended"
+    return worker, plan("crashed", CRASHED, 0), "crashed", CRASHED, told, is_forgotten
 
 
 def _shown(row: bytes, is_leaving: bool, report: bytes | None) -> WorkerRecord:

@@ -10,6 +10,8 @@ from holdfast.model.run import Run
 from holdfast.model.states import State, seen_as
 from holdfast.model.verdict import Outcome
 
+STAMP_BYTES: Final = 7
+"""How long a stamp is where it is kept as bytes: enough for microseconds since 1970, as far as Lua can count (2255)."""
 _NONCE_LENGTH: Final = 16
 
 
@@ -162,7 +164,7 @@ def stamp_of(token: str) -> str:
 
 def mark(bytes_and_id: bytes) -> tuple[str, str]:
     """Give id and stamp of a dropped job, as `forget.lua` takes them."""
-    return bytes_and_id[6:].decode(), str(int.from_bytes(bytes_and_id[:6], "big"))
+    return bytes_and_id[STAMP_BYTES:].decode(), str(int.from_bytes(bytes_and_id[:STAMP_BYTES], "big"))
 
 
 def number(value: int | bool) -> int | None:

@@ -21,6 +21,7 @@ class Script(NamedTuple):
     text: str
     sha: str
     is_of_house: bool
+    is_write: bool
     has_bell: bool
     """Whether it tells waiters or watchers, and so has to be given their channels."""
 
@@ -35,4 +36,4 @@ def script(name: str) -> Script:
     included = [(_FOLDER / "parts" / f"{part}.lua").read_text(encoding="utf-8") for part in parts]
     text = "\n".join([flags, *included, rest])
     sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-    return Script(name, text, sha, "house" in parts, "bell" in parts)
+    return Script(name, text, sha, "house" in parts, "no-writes" not in flags, "bell" in parts)

@@ -6,55 +6,85 @@
 | appendonly yes, any other appendfsync | fast     | about two seconds of what was acknowledged                |
 | appendonly no                         | volatile | what came since the last snapshot, or all, if none is kept |
 
-An eviction policy other than `noeviction` deletes jobs when memory runs short, silently; such a server is refused.
+An eviction policy other than `noeviction` deletes jobs when memory runs short, silently; such a server is refused. On a
+cluster every primary is asked: queues lie on all of them, so the tier is that of the weakest.
 """
 
 from typing import Any, Final, NamedTuple
 
 from redis.exceptions import ResponseError
 
-from holdfast.errors import InvalidInput, StoreError, StoreUnavailable, StoreUnsafe
+from holdfast.errors import InvalidInput, StoreUnavailable, StoreUnsafe
 from holdfast.store.redis.link import Link
+from holdfast.store.redis.node import Node
+from holdfast.store.redis.told import told_as_ours
 
 OLDEST: Final = (7, 0)
 TIERS: Final = ("durable", "fast", "volatile")
 
 
 class Server(NamedTuple):
-    """A server that passed."""
+    """A server, or all nodes of a cluster together, that passed."""
 
     name: str
     tier: str
     notes: tuple[str, ...]
+    nodes: tuple["Known", ...]
 
 
-def inspect(link: Link, tier: str | None) -> Server:
-    """Ask the server what it is. Raises StoreUnsafe, naming the setting, if it cannot keep what is promised."""
+class Known(NamedTuple):
+    """One primary that passed."""
+
+    where: str
+    name: str
+    tier: str
+    notes: tuple[str, ...]
+    info: dict[str, Any]
+
+
+def inspect(link: Link, tier: str | None, replicas: int = 0) -> Server:
+    """Ask every primary what it is; the weakest decides. Raises StoreUnsafe, naming node and setting, if one cannot keep
+    what is promised.
+    """
     if tier not in (None, *TIERS):
         raise InvalidInput(f"expected tier to be one of {', '.join(TIERS)}, got: {tier!r}")
-    info: dict[str, Any] = link.ask(("INFO",))[0]
+    with told_as_ours(link.where):
+        nodes = link.wiring.primaries()
+    if not nodes:
+        raise StoreUnavailable(f"{link.where} is a cluster in which no node holds any slot. See CLUSTER INFO.")
+    known = tuple(_inspect_node(link, node, tier, replicas) for node in nodes)
+    weakest = max(known, key=lambda one: TIERS.index(one.tier))
+    notes = tuple(dict.fromkeys(note for one in known for note in one.notes))
+    name = f"a cluster of {len(known)} primaries, {weakest.name}" if link.wiring.is_cluster else weakest.name
+    return Server(name, weakest.tier, notes, known)
+
+
+def _inspect_node(link: Link, node: Node, tier: str | None, replicas: int) -> Known:
+    where = f"{link.where}, node {node.name}," if link.wiring.is_cluster else link.where
+    with told_as_ours(where):
+        info: dict[str, Any] = node.execute(("INFO",))[0]
+        settings, notes = _settings(node, info)
     name = _check_version(info)
     if info.get("role") == "slave":
-        raise StoreUnavailable(f"{link.where} is a replica and takes no writes. Let the URL name the primary.")
-    if info.get("cluster_enabled"):
-        raise StoreUnsafe(
-            f"{link.where} is a node of a cluster (cluster-enabled yes), and this version does not follow jobs "
-            "from node to node. Use a server with cluster-enabled no."
-        )
-    settings, notes = _settings(link, info)
+        raise StoreUnavailable(f"{where} is a replica and takes no writes. Let the URL name the primary.")
     policy = settings["maxmemory-policy"]
     if policy != "noeviction":
         raise StoreUnsafe(
-            f"{link.where} has maxmemory-policy {policy}: it would delete jobs when memory runs short. "
+            f"{where} has maxmemory-policy {policy}: it would delete jobs when memory runs short. "
             "Set maxmemory-policy noeviction."
         )
     given = _tier(settings)
     if tier is not None and TIERS.index(given) > TIERS.index(tier):
         raise StoreUnsafe(
-            f"{link.where} is {given!r} (appendonly {settings['appendonly']}, appendfsync {settings['appendfsync']}), "
+            f"{where} is {given!r} (appendonly {settings['appendonly']}, appendfsync {settings['appendfsync']}), "
             f"and {tier!r} was asked for. Set appendonly yes and appendfsync {_FSYNC[tier]}, or ask for tier={given!r}."
         )
-    return Server(name, given, (*_TOLD[given], *notes))
+    if int(info.get("connected_slaves", 0)) < replicas:
+        raise StoreUnavailable(
+            f"{where} has {info.get('connected_slaves', 0)} connected replicas, and wait_replicas={replicas} asks for "
+            "more. Start replicas, or ask for fewer."
+        )
+    return Known(node.name, name, given, (*_TOLD[given], *notes), info)
 
 
 _FSYNC: Final = {"durable": "always", "fast": "everysec"}
@@ -77,15 +107,13 @@ def _check_version(info: dict[str, Any]) -> str:
     return name
 
 
-def _settings(link: Link, info: dict[str, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _settings(node: Node, info: dict[str, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Give the settings that matter; from INFO where a hosted server does not let its configuration be read."""
     try:
-        found = link.ask(
+        found = node.execute(
             ("CONFIG GET", "maxmemory-policy"), ("CONFIG GET", "appendonly"), ("CONFIG GET", "appendfsync")
         )
-    except StoreError as error:
-        if not isinstance(error.__cause__, ResponseError):
-            raise
+    except ResponseError:
         settings = {
             "maxmemory-policy": str(info.get("maxmemory_policy", "unknown")),
             "appendonly": "yes" if info.get("aof_enabled") else "no",

@@ -24,10 +24,11 @@ from holdfast.store.redis import server, upkeep
 from holdfast.store.redis.bell import Bells
 from holdfast.store.redis.claiming import Claims
 from holdfast.store.redis.inspector import RedisInspector
-from holdfast.store.redis.link import Call, Link
+from holdfast.store.redis.link import Call, Link, answered
 from holdfast.store.redis.operator import RedisOperator
 from holdfast.store.redis.pushing import push
 from holdfast.store.redis.queues import RedisQueues
+from holdfast.store.redis.replicas import Wait
 from holdfast.store.redis.roster import Roster
 from holdfast.store.redis.server import Server
 from holdfast.store.redis.settling import Batch
@@ -57,12 +58,13 @@ class RedisStore:
         tier: str | None = None,
         namespace: str = "holdfast",
         clock: Clock | None = None,
+        wait: Wait | None = None,
     ) -> Self:
         """Reach the server and check it, or refuse with reason and remedy. `where` is the URL as it is shown."""
         check_namespace(namespace)
-        link = Link(url, where, namespace, clock)
+        link = Link(url, where, namespace, clock, wait)
         try:
-            known = server.inspect(link, tier)
+            known = server.inspect(link, tier, wait.replicas if wait else 0)
         except BaseException:
             link.close()
             raise
@@ -106,8 +108,9 @@ class RedisStore:
             if self._link.is_closed:
                 return 0
             names = self.queues.names() if queues is None else list(dict.fromkeys(queues))
-            looks = self._link.run([Call("look", name) for name in names], None)
-            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in looks if moment]
+            looks = answered(self._link.try_run([Call("look", name) for name in names], None))
+            known = [look for look in looks if not isinstance(look, StoreError)]
+            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in known if moment]
             return min(pauses, default=None)
 
         self._bells.work.sleep(seconds_to_next, 0 if self._bells.take_alarm() else timeout_s)

@@ -2,15 +2,15 @@
 -- Renew a live lease, and keep what the worker says of itself.
 -- include: moment, house
 -- Args: now, again, worker, report or ''.
--- Answer: nothing if there is no live lease; else when it ends now, whether the worker is to stop, all queues.
+-- Answer: nothing if there is no live lease; else its length, whether the worker is to stop, all queues.
 -- Guarantee: a lease that has ended is never brought back.
 local worker, now = ARGV[3], now_us()
 if not is_live(worker, now) then
   return false
 end
-local ends = digits(now + redis.call('HGET', LENGTHS, worker))
-redis.call('ZADD', LEASES, ends, worker)
+local length = redis.call('HGET', LENGTHS, worker)
+redis.call('ZADD', LEASES, digits(now + length), worker)
 if ARGV[4] ~= '' then
   redis.call('HSET', REPORTS, worker, ARGV[4])
 end
-return { ends, redis.call('SISMEMBER', LEAVING, worker), redis.call('SMEMBERS', QUEUES) }
+return { length, redis.call('SISMEMBER', LEAVING, worker), redis.call('SMEMBERS', QUEUES) }

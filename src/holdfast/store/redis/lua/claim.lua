@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Hand up to `limit` of the best jobs of one queue to one worker.
 -- include: moment, shelf, bell
--- Args: now, again, bell, over, queue, worker, limit, nonce, end of its lease or '', its tasks as msgpack or '', nonces
+-- Args: now, again, bell, over, queue, worker, limit, nonce, how long its lease lives yet or '', its tasks as msgpack or '', nonces
 -- of earlier calls whose answers were lost, with a space before each.
 -- Answer: 'lease' if no live lease is known here (ask the house, and send it along), 'ended' if it was ended here;
 -- else head and body of each job.
@@ -18,7 +18,7 @@ local function refusal()
     return 'ended'
   end
   if ARGV[9] ~= '' then
-    redis.call('ZADD', LEASES, 'GT', ARGV[9], worker)
+    redis.call('ZADD', LEASES, 'GT', digits(now + ARGV[9]), worker)
     redis.call('HSET', TASKS, worker, ARGV[10])
   end
   local ends = redis.call('ZSCORE', LEASES, worker)
@@ -42,7 +42,7 @@ local function recall()
   local found = {}
   for _, task in ipairs(cmsgpack.unpack(redis.call('HGET', TASKS, worker))) do
     for _, member in ipairs(under(PARKED, 't' .. task, limit)) do
-      found[#found + 1] = string.sub(member, -6)
+      found[#found + 1] = string.sub(member, -STAMP_BYTES)
     end
   end
   table.sort(found)

@@ -2,10 +2,10 @@
 -- Tell how a worker's lease stands.
 -- include: moment, house
 -- Args: now, again, worker.
--- Answer: when it ends and its record; or why there is none.
+-- Answer: how long it lives yet and its record; or why there is none.
 local worker, now = ARGV[3], now_us()
 if is_live(worker, now) then
-  return { redis.call('ZSCORE', LEASES, worker), redis.call('HGET', WORKERS, worker) }
+  return { digits(redis.call('ZSCORE', LEASES, worker) - now), redis.call('HGET', WORKERS, worker) }
 end
 if redis.call('ZSCORE', ENDED, worker) then
   return 'worker ' .. worker .. ' has left or was given up for dead. Enlist under a new id.'

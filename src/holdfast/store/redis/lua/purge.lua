@@ -7,7 +7,7 @@ local now, slice, marks = now_us(), tonumber(ARGV[6]), {}
 
 local function purge(members)
   for _, member in ipairs(members) do
-    local stamp = stamp_in(string.sub(member, -6), 1)
+    local stamp = stamp_in(string.sub(member, -STAMP_BYTES), 1)
     local head = load(stamp)
     drop(stamp, head, now)
     marks[#marks + 1] = bytes_of(stamp) .. head[ID]

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- Bring a queue's copy of a worker's lease up to date: the second half of a beat.
 -- include: moment, shelf
--- Args: now, again, worker, when its lease ends.
+-- Args: now, again, worker, how long its lease lives yet.
 -- Answer: the tokens of its running jobs that someone cancelled.
 local worker, tokens = ARGV[3], {}
-redis.call('ZADD', LEASES, 'XX', 'GT', ARGV[4], worker)
+redis.call('ZADD', LEASES, 'XX', 'GT', digits(now_us() + ARGV[4]), worker)
 for _, member in ipairs(under(ASKED, worker)) do
   tokens[#tokens + 1] = string.sub(member, #worker + 2)
 end

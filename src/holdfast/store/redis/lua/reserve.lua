@@ -6,11 +6,13 @@
 -- Guarantee: an id has one stamp and one queue until it is forgotten. A caller that dies before the second half leaves
 -- a stamp that stands for nothing; the next push of the id takes it up.
 local answers, seen = {}, {}
+local now, last = server_us(), tonumber(redis.call('GET', STAMP) or 0)
 for _, pair in ipairs(cmsgpack.unpack(ARGV[3])) do
   local id, queue = pair[1], pair[2]
   local place = redis.call('HGET', IDS, id)
   if not place then
-    place = digits(redis.call('INCR', STAMP)) .. ' ' .. queue
+    last = math.max(last + 1, now)
+    place = digits(last) .. ' ' .. queue
     redis.call('HSET', IDS, id, place)
     place = '+' .. place
   end
@@ -20,4 +22,5 @@ for _, pair in ipairs(cmsgpack.unpack(ARGV[3])) do
   end
   answers[#answers + 1] = place
 end
+redis.call('SET', STAMP, digits(last))
 return answers

@@ -20,6 +20,7 @@ for _, bytes in ipairs(ripe) do
   drop(stamp, head, now)
   marks[#marks + 1] = bytes .. head[ID]
 end
+forget_recent(slice)
 local soonest = math.min(first(EXPIRING) or math.huge, first(KEPT) or math.huge)
 ring_for_watchers(expired + #ripe > 0)
 return { expired, #ripe, soonest < math.huge and digits(soonest) or '', old, marks }

@@ -6,10 +6,11 @@
 -- Guarantee: a push that was under way with that stamp is refused from now on, so the id can be given to another queue.
 local now, answers = now_us(), {}
 for place, pair in ipairs(cmsgpack.unpack(ARGV[3])) do
-  local is_here = redis.call('HEXISTS', HEAD, pair[1])
-  if is_here == 0 then
+  local head = load(pair[1])
+  local is_here = head and head[ID] == pair[2]
+  if not is_here then
     redis.call('ZADD', GONE, now, bytes_of(pair[1]) .. pair[2])
   end
-  answers[place] = is_here
+  answers[place] = is_here and 1 or 0
 end
 return answers

@@ -2,7 +2,8 @@
 --
 -- Keys; every house script is given all of them, in this order:
 --   ids       hash    id -> stamp, space, queue. The directory
---   stamp     string  the last stamp given out; stamps are never given twice
+--   stamp     string  the last stamp given out. The next one is higher, and not below the server's time in microseconds: so
+--                     that none is given twice even if a replica takes over which has not heard of the last ones
 --   queues    set     names
 --   workers   hash    worker -> when it enlisted, space, its record, msgpack. Those whose lease has not been ended
 --   leases    zset    when the lease ends; worker

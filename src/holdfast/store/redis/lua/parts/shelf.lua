@@ -22,28 +22,29 @@
 --   leases    zset    when the lease ends; worker. Copies of the house's leases, of workers that claimed here
 --   tasks     hash    worker -> the tasks it knows, msgpack
 --   ended     zset    when; worker. Workers whose lease was ended here, for ever
+--   recent    zset    stamp; id. On a cluster, the jobs that came within the last ten minutes: see `push.lua`
 
 local META, HEAD, BODY, READY, LATER, RUNNING, PARKED, EXPIRING, KEPT, COUNTS, STORY, RESULTS, NOTES, RUNS, TAGS,
-  ASKED, GONE, LEASES, TASKS, ENDED = unpack(KEYS)
+  ASKED, GONE, LEASES, TASKS, ENDED, RECENT = unpack(KEYS)
 
 -- The fields of a head. What is not set is false: a hole would not survive msgpack.
 local ID, TASK, STATE, PRIORITY, DUE, CREATED, EXPIRES, GENERATION, DELIVERIES, FAILURES, CRASHES, BUDGET,
   KEEP_DONE, KEEP_DEAD, RESULT_TTL, CANCEL_ASKED, WORKER, TOKEN, CLAIMED, FINISHED, KEEP_UNTIL, RESULT_UNTIL,
   TAGGED, RUN_COUNT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24
 
-local SECOND, KEEP_RUNS = 1000000, 10
+local SECOND, KEEP_RUNS, STAMP_BYTES = 1000000, 10, 7
 local FINAL = { succeeded = true, failed = true, cancelled = true, expired = true }
 
 local function bytes_of(stamp)
-  return struct.pack('>I6', stamp)
+  return struct.pack('>I7', stamp)
 end
 
 local function stamp_in(bytes, place)
-  return digits((struct.unpack('>I6', bytes, place)))
+  return digits((struct.unpack('>I7', bytes, place)))
 end
 
 local function rank(stamp, head)
-  return struct.pack('>I8I6', head[DUE], stamp)
+  return struct.pack('>I8I7', head[DUE], stamp)
 end
 
 local function load(stamp)
@@ -152,6 +153,15 @@ local function expire_due(limit, now)
     expire(stamp, load(stamp), now)
   end
   return #over
+end
+
+-- Let go of up to `limit` ids that came so long ago that no house can have lost them unnoticed.
+local function forget_recent(limit)
+  local before = digits(server_us() - 600 * SECOND)
+  local old = redis.call('ZRANGE', RECENT, '-inf', before, 'BYSCORE', 'LIMIT', 0, limit)
+  if #old > 0 then
+    redis.call('ZREM', RECENT, unpack(old))
+  end
 end
 
 -- Give the members of a zset of equal scores that begin with `name` and NUL.
