@@ -22,7 +22,7 @@ from holdfast.policy.names import check_namespace
 from holdfast.store.protocol import Clock
 from holdfast.store.redis import server, upkeep
 from holdfast.store.redis.bell import Bells
-from holdfast.store.redis.claiming import Claims
+from holdfast.store.redis.claiming import Claims, Wish
 from holdfast.store.redis.inspector import RedisInspector
 from holdfast.store.redis.link import Call, Link, answered
 from holdfast.store.redis.operator import RedisOperator
@@ -76,8 +76,10 @@ class RedisStore:
         self._link.check_open()
         return push(self._link, jobs, now_us)
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
-        return self._claims.claim(worker, queues, limit, now_us)
+    def claim(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
+    ) -> list[Claim]:
+        return self._claims.claim(worker, queues, Wish(limit, ahead), now_us)
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         batch = Batch(verdicts)
@@ -90,14 +92,16 @@ class RedisStore:
         queues: Sequence[str],
         limit: int,
         now_us: int | None = None,
+        *,
+        ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
-        batch, names = Batch(verdicts), list(dict.fromkeys(queues))
-        if len(names) == 1 and limit > 0:
-            answers, claims = self._claims.after(batch.calls, worker, names[0], limit, now_us)
+        batch, wish = Batch(verdicts), Wish(limit, ahead)
+        if len(queues) == 1 and wish.is_any:
+            answers, claims = self._claims.after(batch.calls, worker, queues[0], wish, now_us)
             return batch.lost(answers), claims
         lost = batch.lost(self._link.run(batch.calls, now_us))
         try:
-            return lost, self._claims.claim(worker, names, limit, now_us)
+            return lost, self._claims.claim(worker, queues, wish, now_us)
         except (LeaseLost, StoreError):
             return lost, []  # nothing was claimed; the worker's next beat or claim tells it why
 

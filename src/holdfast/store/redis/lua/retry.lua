@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- Open the next generation of failed, cancelled or expired jobs of one queue: fresh budgets, ready now.
--- include: moment, shelf, bell
+-- include: moment, flow, shelf, round, moves, bell
 -- Args: now, again, bell, over, queue, pairs of stamp and id as msgpack.
 -- Answer: per pair 1 if it took effect, else 0.
 -- Guarantee: deliveries go on counting, so no token is ever made twice.
-local now, before, answers = now_us(), next_claimable(), {}
+local now, answers = now_us(), {}
+local before = next_claimable(now)
 for place, pair in ipairs(cmsgpack.unpack(ARGV[6])) do
   local stamp = pair[1]
   local head = load(stamp)
@@ -21,5 +22,6 @@ for place, pair in ipairs(cmsgpack.unpack(ARGV[6])) do
     answers[place] = 1
   end
 end
-ring_if_sooner(before)
+close_round(now)
+ring_if_sooner(before, now)
 return answers

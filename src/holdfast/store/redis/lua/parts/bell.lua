@@ -2,8 +2,8 @@
 -- that a job has ended or gone. A message that nobody hears is made up for by their slow look.
 -- Args: ARGV[3] and ARGV[4] are the channels of waiters and of watchers, ARGV[5] is the queue.
 
-local function ring_if_sooner(before)
-  local after = next_claimable()
+local function ring_if_sooner(before, now)
+  local after = next_claimable(now)
   if after and (not before or after < before) then
     redis.call('PUBLISH', ARGV[3], ARGV[5])
   end

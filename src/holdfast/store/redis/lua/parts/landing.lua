@@ -35,11 +35,29 @@ local function explain(stamp, how, reason, run)
   end
 end
 
+-- Tell the limits of the job's lane and of its queue how its run ended.
+local function tell_limits(lane, run, now)
+  if run.slows > 0 then
+    begin_to_flow()
+    local slowed = lane == '' and queue.flow or changing_flow(lane)
+    slowed[SLOW_UNTIL] = math.max(slowed[SLOW_UNTIL], now + run.slows)
+    queue.has_changed = true
+  end
+  if queue.limits[BREAKER] then
+    end_run(queue.flow, queue.limits, run.told, now)
+    queue.has_changed = true
+  end
+  if queue.lane_limits[BREAKER] then
+    end_run(changing_flow(lane), queue.lane_limits, run.told, now)
+  end
+end
+
 -- Carry out one verdict on a running job. Give whether it has ended.
 local function land(stamp, head, run, now)
   local state, delay, failures, crashes, reason, forgets, how, is_orphan = unpack(chosen(run.plan, head), 1, 8)
   remember(stamp, head, run, now)
   lift(stamp, head)
+  tell_limits(head[LANE] or '', run, now)
   head[WORKER], head[TOKEN], head[CLAIMED] = false, false, false
   head[FAILURES], head[CRASHES] = head[FAILURES] + failures, head[CRASHES] + crashes
   if delay then
@@ -71,25 +89,10 @@ local function end_lease(worker, run, now)
     redis.call('HDEL', TASKS, worker)
   end
   for _, member in ipairs(under(RUNNING, worker)) do
-    local stamp = stamp_in(member, #worker + 2)
+    local stamp = stamp_at_end(member)
     local head = load(stamp)
     ids[#ids + 1] = head[ID]
     has_ended = land(stamp, head, run, now) or has_ended
   end
   return ids, has_ended
-end
-
--- Say why a token is void, or give the head of the job that runs under it.
-local function held(stamp, id, token)
-  local head = load(stamp)
-  if not head or head[ID] ~= id then
-    return nil, 'there is no job ' .. id
-  end
-  if head[STATE] ~= 'running' then
-    return nil, 'job ' .. id .. ' is not running any more: it is ' .. head[STATE]
-  end
-  if head[TOKEN] ~= token then
-    return nil, 'job ' .. id .. ' was claimed again, by worker ' .. head[WORKER]
-  end
-  return head
 end
