@@ -34,9 +34,8 @@ class Wish(NamedTuple):
     limit: int
     ahead: int
 
-    @property
-    def is_any(self) -> bool:
-        return self.limit > 0 or self.limit + self.ahead > 0
+    def is_any(self, *, of_limited: bool = False) -> bool:
+        return self.limit + (0 if of_limited else self.ahead) > 0
 
     def without(self, number: int) -> "Wish":
         return Wish(self.limit - number, self.ahead)
@@ -52,15 +51,14 @@ class Claims:
 
     def claim(self, worker: str, queues: Sequence[str], wish: Wish, now_us: int | None) -> list[Claim]:
         """Hand out jobs, serving the queues in the order given."""
-        if not (queues and wish.is_any):
+        if not (queues and wish.is_any()):
             self._ask_house(worker, now_us)
             return []
-        if len(queues) > 1:
-            queues = self._promising(worker, queues, now_us)
+        promising = self._promising(worker, queues, now_us) if len(queues) > 1 else [(queues[0], False)]
         claims: list[Claim] = []
-        for queue in queues:
+        for queue, is_limited in promising:
             left = wish.without(len(claims))
-            if left.is_any:
+            if left.is_any(of_limited=is_limited):
                 try:
                     claims += self._claim_from(queue, worker, left, now_us)
                 except StoreError:
@@ -100,15 +98,18 @@ class Claims:
             lease = (remainder.of(length), rows.pack(record.tasks))
         raise LeaseLost(f"worker {worker} has left or was given up for dead. Enlist under a new id.")
 
-    def _promising(self, worker: str, queues: Sequence[str], now_us: int | None) -> list[str]:
-        """Choose, in one look, the queues in which a claim has anything to do. Raises LeaseLost like any claim."""
+    def _promising(self, worker: str, queues: Sequence[str], now_us: int | None) -> list[tuple[str, bool]]:
+        """Choose, in one look, the queues in which a claim has anything to do, and tell whether they have limits.
+
+        Raises LeaseLost like any claim.
+        """
         looks = [Call("look", queue) for queue in queues]
         lease, *found = self._link.try_run([Call("lease", None, (worker,)), *looks], now_us)
         if isinstance(lease, StoreError):
             raise lease
         _live(lease)
         return [
-            queue
+            (queue, bool(look[3]))
             for queue, look in zip(queues, found, strict=True)
             if not isinstance(look, StoreError) and (look[2] or (worker, queue) in self._unanswered)
         ]

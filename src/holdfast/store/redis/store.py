@@ -96,7 +96,7 @@ class RedisStore:
         ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
         batch, wish = Batch(verdicts), Wish(limit, ahead)
-        if len(queues) == 1 and wish.is_any:
+        if len(queues) == 1 and wish.is_any():
             answers, claims = self._claims.after(batch.calls, worker, queues[0], wish, now_us)
             return batch.lost(answers), claims
         lost = batch.lost(self._link.run(batch.calls, now_us))
@@ -114,7 +114,7 @@ class RedisStore:
             names = self.queues.names() if queues is None else list(dict.fromkeys(queues))
             looks = answered(self._link.try_run([Call("look", name) for name in names], None))
             known = [look for look in looks if not isinstance(look, StoreError)]
-            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in known if moment]
+            pauses = [(int(moment) - int(now)) / SECOND for now, moment, *_ in known if moment]
             return min(pauses, default=None)
 
         self._bells.work.sleep(seconds_to_next, 0 if self._bells.take_alarm() else timeout_s)

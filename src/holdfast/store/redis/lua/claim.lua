@@ -107,8 +107,8 @@ local function take(stamp, head)
   answer(stamp, packed)
 end
 
--- Hand out a ready job, unless its time to start has passed: more had expired than the bounded part could end. Give
--- whether.
+-- Hand out a ready job, if its time to start has not passed: more may have expired than the bounded part could end.
+-- Give whether. What is done in vain is bounded, too, so that a claim does not hold up the server.
 local function hand_out(stamp)
   local head = load(stamp)
   if head[EXPIRES] and head[EXPIRES] <= now then
@@ -123,30 +123,31 @@ end
 
 -- Serve a queue that does not flow. It reads as many jobs at once as are wanted.
 local function serve_plainly()
-  while wanted() > 0 do
+  local vain = 0
+  while wanted() > 0 and vain < SLICE do
     local members = best(math.min(wanted(), PROMOTE))
     if #members == 0 then
       return
     end
     for _, member in ipairs(members) do
-      hand_out(stamp_at_end(member))
+      vain = vain + (hand_out(stamp_at_end(member)) and 0 or 1)
     end
   end
 end
 
--- Serve the lanes in turn. What it finds out of place is bounded, so that it cannot go on for long without handing out.
+-- Serve the lanes in their turns.
 local function serve_by_turns()
-  local spare = SLICE
+  local vain = 0
   wake_timed(now)
   if queue.sweep then
     sweep(now)
   end
-  while wanted() > 0 and spare > 0 and queue_opening(now) == 0 do
-    local before = wanted()
-    if not serve_next(hand_out, now) then
+  while wanted() > 0 and vain < SLICE and queue_opening(now) == 0 do
+    local lane = redis.call('ZRANGE', OPEN, 0, 0)[1]
+    if not lane then
       return
     end
-    spare = spare - (wanted() == before and 1 or 0)
+    vain = vain + (serve(lane, hand_out, now) and 0 or 1)
   end
 end
 

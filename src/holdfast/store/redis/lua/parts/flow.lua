@@ -111,7 +111,7 @@ local function joined_turn(lane, queue)
 end
 
 -- Move a lane on behind the others, for one start.
-local function serve(lane, queue, weight)
+local function move_on(lane, queue, weight)
   queue[TURN] = joined_turn(lane, queue)
   lane[TURN] = queue[TURN] + math.floor(STRIDE / weight)
 end

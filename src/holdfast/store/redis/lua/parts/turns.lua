@@ -64,19 +64,16 @@ local function charge(lane, now)
   queue.has_changed = true
   start(queue.flow, queue.limits, now)
   start(flow, queue.lane_limits, now)
-  serve(flow, queue.flow, weight_of(lane))
+  move_on(flow, queue.flow, weight_of(lane))
 end
 
--- Serve the lane whose turn it is. Give whether there was one.
-local function serve_next(hand_out, now)
-  local lane = redis.call('ZRANGE', OPEN, 0, 0)[1]
-  if not lane then
-    return false
-  end
-  local member = lane_opening(lane, now) == 0 and best_in(lane)
-  if member and hand_out(stamp_at_end(member)) then
+-- Hand out the best job of a lane, if it may start one, and put the lane in its place again. Give whether.
+local function serve(lane, hand_out, now)
+  local best_of_lane = lane_opening(lane, now) == 0 and best_in(lane)
+  local is_served = best_of_lane and hand_out(stamp_at_end(best_of_lane))
+  if is_served then
     charge(lane, now)
   end
   place(lane, now)
-  return true
+  return is_served
 end
