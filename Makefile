@@ -32,6 +32,7 @@ torture: $(SETUP)
 	$(BIN)/python -m tests.process.kill_loop --store sqlite --jobs 5000 --kills 200
 	$(BIN)/python -m tests.process.kill_loop --store postgres --jobs 5000 --kills 200
 	$(BIN)/python -m tests.process.kill_loop --store valkey --jobs 5000 --kills 200
+	$(BIN)/python -m tests.process.kill_loop --store cluster --jobs 5000 --kills 200
 	$(BIN)/python -m tests.process.kill_loop --store postgres --jobs 10000 --kills 0 --server-kills 10
 	$(BIN)/python -m tests.process.kill_loop --store valkey --jobs 10000 --kills 0 --server-kills 10
 

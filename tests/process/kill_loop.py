@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -28,6 +28,7 @@ from holdfast.model.query import Query
 from tests.process.processes import Workers, children_of
 from tests.process.tasks import app, brief
 from tests.support.checker import Event, Witnesses, broken_promises
+from tests.support.servers_cluster import ClusterServer
 from tests.support.servers_postgres import PostgresServer
 from tests.support.servers_valkey import ValkeyServer
 
@@ -154,7 +155,7 @@ def _event(line: str) -> Event:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--store", choices=("sqlite", "postgres", "valkey"), default="sqlite")
+    arguments.add_argument("--store", choices=("sqlite", "postgres", "valkey", "cluster"), default="sqlite")
     arguments.add_argument("--jobs", type=int, default=5000)
     arguments.add_argument("--kills", type=int, default=200)
     arguments.add_argument("--server-kills", type=int, default=0)
@@ -179,12 +180,19 @@ def durable_server(store: str) -> Iterator[tuple[str | None, Server | None]]:
     if store == "sqlite":
         yield None, None
         return
-    server: PostgresServer | ValkeyServer
-    server = PostgresServer() if store == "postgres" else ValkeyServer("--appendonly", "yes", "--appendfsync", "always")
+    server = _STARTED[store]()
     try:
-        yield server.url if isinstance(server, ValkeyServer) else server.url(), server
+        yield server.url() if isinstance(server, PostgresServer) else server.url, server
     finally:
         server.stop()
+
+
+_KEEPS_ALL = ("--appendonly", "yes", "--appendfsync", "always")
+_STARTED: dict[str, Callable[[], PostgresServer | ValkeyServer | ClusterServer]] = {
+    "postgres": PostgresServer,
+    "valkey": lambda: ValkeyServer(*_KEEPS_ALL),
+    "cluster": lambda: ClusterServer(*_KEEPS_ALL),
+}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """What only a cluster has to get right: slots that move, nodes that die, clocks that differ, a house that forgets."""
 
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -128,6 +130,22 @@ def test_the_doctor_tells_of_the_cluster_and_of_each_node(store: RedisStore) -> 
     assert told["replicas"].level == "warn"
     assert told["clocks"].level == "ok"
     assert sum(finding.what == "server" for finding in findings) == 3
+
+
+def test_a_forked_child_and_its_parent_both_go_on(store: RedisStore) -> None:
+    store.push([job(queue) for queue in QUEUES])
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        code = 1
+        try:
+            store.push([job(queue) for queue in QUEUES])
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    store.push([job(queue) for queue in QUEUES])
+    assert store.inspector.count(Query()) == 9
 
 
 # --- slots that move ----------------------------------------------------------------------------------------
@@ -275,36 +293,10 @@ def _insist(act: Callable[[], T]) -> T:
 # --- nodes that die -----------------------------------------------------------------------------------------
 
 
-def test_a_bell_whose_node_has_died_is_heard_at_another(
-    replicated: ClusterServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bell, "LOOK_S", 60.0)
-    ears = min({replicated.holder(f"{{{queue}}}") for queue in QUEUES}, key=lambda node: node.port)
-    queue = next(queue for queue in QUEUES if replicated.holder(f"{{{queue}}}") is not ears)
-    opened = RedisStore.open(replicated.url, where="cluster", namespace=_namespace_not_on(replicated, ears))
-    pushed(opened, queue)
-    claimed(opened, enlisted(opened), queue)
-    waiter = Call(lambda: opened.wait([queue], 60.0))
-    work = opened._bells.work
-    until(lambda: work._sleepers > 0 and work._listening.is_set(), 10, "a listener")
-    rings = work._rings
-    assert _hears(ears, opened)
-    ears.kill()
-    until(lambda: work._rings > rings, 10, "a new listener")
-    opened.push([job(queue)])
-    waiter.result(10)
-    opened.close()
-    until(lambda: ears not in {replicated.holder(f"{{{queue}}}") for queue in QUEUES}, 20, "a replica that takes over")
-    _start_as_replica(ears)
-
-
-def _hears(node: ClusterNode, store: RedisStore) -> bool:
-    return node.ask("PUBSUB", "NUMSUB", store._link.keys.bell) == [store._link.keys.bell.encode(), 1]
-
-
 def test_a_primary_that_is_killed_is_replaced_and_nothing_that_was_copied_is_lost(replicated: ClusterServer) -> None:
     """I1, I7: with WAIT. Every job is done, and done once; the worker goes on by itself."""
     opened = connect(f"{replicated.url}?wait_replicas=1&wait_ms=5000", namespace=new_namespace())
+    plain = connect(replicated.url, namespace=new_namespace())
     opened.enlist(WorkerRecord("w", "here", 1, ("shop.send",), lease_us=LEASE_US))
     ran: list[str] = []
     known: list[str] = []
@@ -327,6 +319,8 @@ def test_a_primary_that_is_killed_is_replaced_and_nothing_that_was_copied_is_los
     victim = replicated.holder("{a}")
     victim.kill()
     until(lambda: replicated.holder("{a}") is not victim, 20, "a replica that takes over")
+    _insist(lambda: plain.push([job("a")]))
+    plain.close()
     _start_as_replica(victim)  # until then no write is copied, and none is told as done
     so_far = len(ran)
     until(lambda: len(ran) > so_far + 60, 20, "work after the kill")
@@ -343,6 +337,31 @@ def _start_as_replica(node: ClusterNode) -> None:
     until(lambda: node.info("replication").get("master_link_status") == "up", 20, "the killed one as a replica")
 
 
+def test_a_bell_whose_node_has_died_is_heard_at_another(
+    replicated: ClusterServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bell, "LOOK_S", 60.0)
+    ears = min({replicated.holder(f"{{{queue}}}") for queue in QUEUES}, key=lambda node: node.port)
+    queue = next(queue for queue in QUEUES if replicated.holder(f"{{{queue}}}") is not ears)
+    opened = RedisStore.open(replicated.url, where="cluster", namespace=_namespace_not_on(replicated, ears))
+    pushed(opened, queue)
+    claimed(opened, enlisted(opened), queue)
+    waiter = Call(lambda: opened.wait([queue], 60.0))
+    work = opened._bells.work
+    until(lambda: work._sleepers > 0 and work._listening.is_set(), 10, "a listener")
+    rings = work._rings
+    assert _hears(ears, opened)
+    ears.kill()
+    until(lambda: work._rings > rings, 10, "a new listener")
+    opened.push([job(queue)])
+    waiter.result(10)
+    opened.close()
+
+
+def _hears(node: ClusterNode, store: RedisStore) -> bool:
+    return node.ask("PUBSUB", "NUMSUB", store._link.keys.bell) == [store._link.keys.bell.encode(), 1]
+
+
 # --- a house that forgets -----------------------------------------------------------------------------------
 
 
@@ -352,11 +371,12 @@ def _house(namespace: str, name: str) -> tuple[ClusterNode, str]:
 
 
 def test_a_stamp_is_not_given_twice_by_a_house_that_has_lost_the_last_ones(store: RedisStore, namespace: str) -> None:
-    ids = [pushed(store, "q") for _ in range(3)]
+    """Two jobs of one stamp in two queues would be told apart by nobody: stamps are the order of arrival."""
+    ids = [pushed(store, "a") for _ in range(3)]
     node, key = _house(namespace, "stamp")
-    node.ask("SET", key, "7")
-    ids += [pushed(store, "q") for _ in range(3)]
-    assert [one.id for one in store.inspector.find(Query(queue="q"))] == ids[::-1]
+    node.ask("DEL", key)
+    ids += [pushed(store, "b") for _ in range(3)]
+    assert [one.id for one in store.inspector.find(Query())] == ids[::-1]
 
 
 def test_a_stamp_that_another_job_has_is_replaced(store: RedisStore, namespace: str) -> None:
@@ -412,13 +432,18 @@ def test_a_worker_beats_and_claims_from_other_queues_while_one_node_is_down() ->
     try:
         worker = enlisted(opened)
         opened.push([job(queue) for queue in QUEUES])
+        held = claimed(opened, worker, "a")
         cluster.holder("{a}").kill()
         assert opened.beat(worker).is_alive
-        assert {claim.queue for claim in _insist(lambda: opened.claim(worker, QUEUES, 5))} == {"b", "c"}
+        claims = _insist(lambda: opened.claim(worker, QUEUES, 5))
+        assert {claim.queue for claim in claims} == {"b", "c"}
         assert opened.rescue() == []
         opened.tidy()
         with pytest.raises(StoreUnavailable):
             opened.push([job("a")])
+        with pytest.raises(StoreUnavailable):
+            opened.settle([done(held), *map(done, claims)])
+        assert opened.settle([done(claim) for claim in claims]) == [], "they were carried out, and are not refused"
     finally:
         opened.close()
         cluster.stop()

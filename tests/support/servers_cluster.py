@@ -34,7 +34,7 @@ class ClusterServer:
 
     def __init__(self, *settings: str, replicas: int = 0, node_timeout_ms: int = 5000) -> None:
         self._stack = contextlib.ExitStack()
-        settings = ("--appendonly", "no", "--cluster-node-timeout", str(node_timeout_ms), *settings)
+        settings = ("--cluster-node-timeout", str(node_timeout_ms), *settings)
         try:
             self.primaries = [self._node(settings) for _ in range(3)]
             self.replicas = [self._node(settings) for _ in range(3 * replicas)]
@@ -108,6 +108,6 @@ def _is_ok(node: ClusterNode) -> bool:
 @cache
 def shared_cluster() -> ClusterServer:
     """Give this process's cluster, which keeps nothing on disk."""
-    cluster = ClusterServer()
+    cluster = ClusterServer("--appendonly", "no")
     atexit.register(cluster.stop)
     return cluster

@@ -3,7 +3,8 @@
     sqlite:///jobs.db           a file, relative to the working directory
     sqlite:////var/lib/jobs.db  a file, by its absolute path
     postgresql://host/database  a PostgreSQL database; as libpq reads it
-    redis://host:6379/0         a Redis or Valkey server; rediss:// with TLS, unix:///path by its socket
+    redis://host:6379/0         a Redis or Valkey server, or a cluster; rediss:// with TLS, unix:///path by its socket
+    redis+sentinel://host/name  the primary of that name, by its sentinels; rediss+sentinel:// with TLS
     memory://                   this process's memory, gone when it ends
 
 The scheme names the backend. Ours and those of others come through the same door, the entry points `holdfast.stores`. For
@@ -26,6 +27,8 @@ OURS: Final = {
     "redis": "holdfast.store.redis.backend",
     "rediss": "holdfast.store.redis.backend",
     "unix": "holdfast.store.redis.backend",
+    "redis+sentinel": "holdfast.store.redis.backend",
+    "rediss+sentinel": "holdfast.store.redis.backend",
     "memory": "holdfast.store.memory.backend",
 }
 _EXTRAS: Final = {"psycopg": "postgres", "redis": "redis"}

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from holdfast.errors import InvalidInput, UnknownOption
 
 _FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-_SECRET_OPTIONS: Final = ("password", "sslpassword")
+_SECRET_OPTIONS: Final = ("password", "sslpassword", "sentinel_password")
 
 
 def options_in(url: str, known: tuple[str, ...]) -> dict[str, str]:

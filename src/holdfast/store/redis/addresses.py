@@ -8,6 +8,7 @@
 With `rediss` in place of `redis` every line is TLS. Reading a URL reaches nobody.
 """
 
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -61,9 +62,7 @@ def read(url: str) -> Address:
     """Read a URL. Raises InvalidInput, which shows nothing of a password."""
     try:
         parts = urlsplit(url)
-        if parts.scheme in _SENTINELS:
-            return _sentinels(url, parts)
-        return _servers(url, parts)
+        address = _sentinels(url, parts) if parts.scheme in _SENTINELS else _servers(url, parts)
     except ValueError as error:  # its text may hold a part of the password: it is not passed on
         if isinstance(error, InvalidInput):
             raise
@@ -71,6 +70,10 @@ def read(url: str) -> Address:
             "the URL of the store cannot be read: expected e.g. redis://user:password@host:6379/0. "
             "Write characters such as / @ : # in a password as %2F %40 %3A %23."
         ) from None
+    authorities = address.options.get("ssl_ca_certs")
+    if authorities is not None and not Path(authorities).is_file():
+        raise InvalidInput(f"ssl_ca_certs names no file that can be found: {authorities!r}. Give its whole path.")
+    return address
 
 
 def shown(host: Host) -> str:
@@ -101,14 +104,13 @@ def _sentinels(url: str, parts: SplitResult) -> Address:
 
 def _hosts(parts: SplitResult, port: int) -> tuple[tuple[Host, ...], dict[str, Any]]:
     """Give the hosts of a list with commas, and the options that hold for all of them."""
-    user, at, places = parts.netloc.rpartition("@")
-    found = [
-        _parsed(parts._replace(netloc=f"{user}{at}{place}").geturl()) for place in (places or "localhost").split(",")
-    ]
-    if len(found) > 1 and not all(one.get("host") for one in found):
+    user, at, listed = parts.netloc.rpartition("@")
+    places = (listed or "localhost").split(",")
+    if not all(places):
         raise InvalidInput(
             "the URL has an empty place in its list of hosts: expected e.g. redis://host1:7001,host2:7002"
         )
+    found = [_parsed(parts._replace(netloc=f"{user}{at}{place}").geturl()) for place in places]
     hosts = tuple((str(one.get("host", "localhost")), int(one.get("port", port))) for one in found)
     return hosts, {name: value for name, value in found[0].items() if name not in ("host", "port")}
 

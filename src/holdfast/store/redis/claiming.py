@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from holdfast.errors import LeaseLost, StoreError
+from holdfast.errors import LeaseLost, StoreError, StoreUnavailable
 from holdfast.model.claim import Claim
 from holdfast.model.worker import WorkerRecord
 from holdfast.store.redis import rows
@@ -105,13 +105,13 @@ class Claims:
         """
         looks = [Call("look", queue) for queue in queues]
         lease, *found = self._link.try_run([Call("lease", None, (worker,)), *looks], now_us)
-        if isinstance(lease, StoreError):
+        if isinstance(lease, StoreUnavailable):
             raise lease
         _live(lease)
         return [
             (queue, bool(look[3]))
             for queue, look in zip(queues, found, strict=True)
-            if not isinstance(look, StoreError) and (look[2] or (worker, queue) in self._unanswered)
+            if not isinstance(look, StoreUnavailable) and (look[2] or (worker, queue) in self._unanswered)
         ]
 
     def _ask_house(self, worker: str, now_us: int | None) -> tuple[bytes, WorkerRecord]:

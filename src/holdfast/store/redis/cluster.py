@@ -54,11 +54,6 @@ class Cluster:
         self._learn(None)
         return [self._node(host) for host in self._map.hosts]
 
-    @property
-    def covered(self) -> int:
-        """How many slots have a node, by the map as it was last told."""
-        return self._map.covered
-
     def listener(self) -> "redis.Redis":
         # What is published at one node is heard at all of them. The next one each time, so that an ear which has lost its
         # node finds another.

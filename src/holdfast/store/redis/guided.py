@@ -80,19 +80,19 @@ class Guided:
     def _named(self) -> Host:
         """Ask the sentinels who the primary is, the one that answered last first."""
         failures: list[str] = []
-        answers = list[Host]()
+        reached: list[Host] = []
         for sentinel in list(self._sentinels):
             try:
                 found = self._ask(sentinel, "GET-MASTER-ADDR-BY-NAME", self._service)
             except (RedisError, OSError) as error:
                 failures.append(f"{shown(sentinel)}: {error}")
                 continue
-            answers.append(sentinel)
+            reached.append(sentinel)
             if found:
                 self._sentinels.sort(key=lambda one: one != sentinel)
                 return found[0].decode(), int(found[1])
-        if answers:
-            raise self._unknown(answers[0])
+        if reached:
+            raise self._unknown(reached[0])
         raise StoreUnavailable(
             f"no sentinel can be reached ({'; '.join(failures)}). Is one running, and does the URL name it?"
         )

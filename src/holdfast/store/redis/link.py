@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import redis
 
-from holdfast.errors import StoreClosed, StoreError
+from holdfast.errors import StoreClosed, StoreError, StoreUnavailable
 from holdfast.policy.moments import SECOND
 from holdfast.store.forking import tell_of_forks
 from holdfast.store.protocol import Clock
@@ -39,11 +39,13 @@ class Call(NamedTuple):
     name: str
     queue: str | None
     args: tuple[Any, ...] = ()
+    is_again: bool = False
+    """Whether an earlier call may have done the same, and its answer was lost."""
 
 
 def answered(answers: list[Any]) -> list[Any]:
     """Give the answers of `try_run` if there is one among them that is no error, or none at all; else raise the first."""
-    if answers and all(isinstance(answer, StoreError) for answer in answers):
+    if answers and all(isinstance(answer, StoreUnavailable) for answer in answers):
         raise answers[0]
     return answers
 
@@ -89,17 +91,17 @@ class Link:
         return self._all(self._deliver(calls, now_us, Patience()))
 
     def try_run(self, calls: Sequence[Call], now_us: int | None) -> list[Any]:
-        """Call scripts, and do not wait long for a server that is down. What failed has a StoreError for its answer.
+        """Call scripts, and do not wait long for a server that is down: its calls have StoreUnavailable for an answer.
 
-        For what concerns many queues, so that those on a node that is down do not stop the others.
+        For what concerns many queues, so that those on a node that is down do not stop the others. Any other error is
+        raised.
         """
-        return [as_ours(answer, self.where) for answer in self._deliver(calls, now_us, Patience(is_brief=True))]
+        return self._tried(self._deliver(calls, now_us, Patience(is_brief=True)))
 
     def try_ask(self, *commands: tuple[Any, ...]) -> list[Any]:
         """Send plain commands as `try_run` does calls."""
         self.check_open()
-        answers = self._delivery.deliver([self._plain(words) for words in commands], Patience(is_brief=True))
-        return [as_ours(answer, self.where) for answer in answers]
+        return self._tried(self._delivery.deliver([self._plain(words) for words in commands], Patience(is_brief=True)))
 
     def ask(self, *commands: tuple[Any, ...]) -> list[Any]:
         """Send plain commands that may be repeated, in one round trip. Give their answers or raise StoreError."""
@@ -146,12 +148,23 @@ class Link:
                     raise answer
         return answers
 
+    def _tried(self, answers: list[Any]) -> list[Any]:
+        told = [as_ours(answer, self.where) for answer in answers]
+        for answer in told:
+            if isinstance(answer, StoreError):
+                self.check_open()
+            if isinstance(answer, StoreError) and not isinstance(answer, StoreUnavailable):
+                raise answer
+        return told
+
     def _order(self, call: Call, now_us: int | None) -> Order:
         known = script(call.name)
         keys = self.keys.house if call.queue is None else self.keys.of(call.queue)
         told = (self.keys.bell, self.keys.over, call.queue) if known.has_bell else ()
         head = ("EVALSHA", known.sha, len(keys), *keys, "" if now_us is None else now_us)
-        return Order((*head, "", *told, *call.args), keys[0], known.is_write, known, len(head))
+        return Order(
+            (*head, "1" if call.is_again else "", *told, *call.args), keys[0], known.is_write, known, len(head)
+        )
 
     def _plain(self, words: tuple[Any, ...]) -> Order:
         is_keyed = len(words) > 1 and isinstance(words[1], bytes)  # keys are bytes, channels and options are text

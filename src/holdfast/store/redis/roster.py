@@ -18,7 +18,7 @@ by then it has stopped.
 
 import msgspec
 
-from holdfast.errors import LeaseLost, StoreError
+from holdfast.errors import LeaseLost, StoreUnavailable
 from holdfast.model.verdict import CRASHED
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.flow import result_of
@@ -54,7 +54,7 @@ class Roster:
         left_us = remainder.of(length)
         calls = [Call("renew", queue.decode(), (worker, left_us)) for queue in queues]
         answers = self._link.try_run(calls, now_us)
-        tokens = [token.decode() for found in answers if not isinstance(found, StoreError) for token in found]
+        tokens = [token.decode() for found in answers if not isinstance(found, StoreUnavailable) for token in found]
         return Beat(is_alive=True, cancelled=tuple(tokens), must_leave=bool(is_leaving))
 
     def leave(self, worker: str, now_us: int | None) -> None:
@@ -68,7 +68,7 @@ class Roster:
         held = self._ended_in([name.decode() for name in names])
         calls = [Call("take_back", queue, (rows.pack([_crash(*one) for one in w]),)) for queue, w in held.items()]
         for workers, answer in zip(held.values(), self._link.try_run(calls, now_us), strict=True):
-            if isinstance(answer, StoreError):
+            if isinstance(answer, StoreUnavailable):
                 continue  # its node is down: nothing was taken there, and the next rescue finds the same
             for (worker, _), ids in zip(workers, answer, strict=True):
                 if ids is not None:
@@ -101,7 +101,7 @@ class Roster:
         """
         keys = self._link.keys
         copies = self._link.try_ask(*[("ZRANGE", keys.in_queue(queue, "leases"), 0, -1) for queue in queues])
-        found = {q: one for q, one in zip(queues, copies, strict=True) if not isinstance(one, StoreError)}
+        found = {q: one for q, one in zip(queues, copies, strict=True) if not isinstance(one, StoreUnavailable)}
         workers = sorted({worker for one in found.values() for worker in one})
         if not workers:
             return {}

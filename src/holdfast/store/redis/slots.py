@@ -24,11 +24,6 @@ class SlotMap:
     def owner(self, slot: int) -> Host | None:
         return self._owners[slot]
 
-    @property
-    def covered(self) -> int:
-        """How many slots have an owner."""
-        return sum(host is not None for host in self._owners)
-
     def with_move(self, slot: int, host: Host) -> "SlotMap":
         return SlotMap((*self._owners[:slot], host, *self._owners[slot + 1 :]))
 

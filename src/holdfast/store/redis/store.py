@@ -11,7 +11,7 @@ The store's clock is the server's, read inside the script.
 from collections.abc import Sequence
 from typing import Self
 
-from holdfast.errors import LeaseLost, StoreError
+from holdfast.errors import LeaseLost, StoreError, StoreUnavailable
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.query import StoreInfo, Tidied
@@ -31,7 +31,7 @@ from holdfast.store.redis.queues import RedisQueues
 from holdfast.store.redis.replicas import Wait
 from holdfast.store.redis.roster import Roster
 from holdfast.store.redis.server import Server
-from holdfast.store.redis.settling import Batch
+from holdfast.store.redis.settling import Batch, Unanswered
 
 
 class RedisStore:
@@ -45,6 +45,7 @@ class RedisStore:
         self._bells = Bells(link)
         self._roster = Roster(link)
         self._claims = Claims(link)
+        self._unanswered = Unanswered()
         self.queues = RedisQueues(link)
         self.operator = RedisOperator(link, self._roster)
         self.inspector = RedisInspector(link, self._bells, self.queues, self._roster)
@@ -82,8 +83,8 @@ class RedisStore:
         return self._claims.claim(worker, queues, Wish(limit, ahead), now_us)
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
-        batch = Batch(verdicts)
-        return batch.lost(self._link.run(batch.calls, now_us))
+        with self._unanswered.batch(verdicts) as batch:
+            return batch.lost(self._link.run(batch.calls, now_us))
 
     def exchange(
         self,
@@ -95,11 +96,12 @@ class RedisStore:
         *,
         ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
-        batch, wish = Batch(verdicts), Wish(limit, ahead)
+        wish = Wish(limit, ahead)
         if len(queues) == 1 and wish.is_any():
-            answers, claims = self._claims.after(batch.calls, worker, queues[0], wish, now_us)
-            return batch.lost(answers), claims
-        lost = batch.lost(self._link.run(batch.calls, now_us))
+            with self._unanswered.batch(verdicts) as batch:
+                answers, claims = self._claims.after(batch.calls, worker, queues[0], wish, now_us)
+                return batch.lost(answers), claims
+        lost = self.settle(verdicts, now_us)
         try:
             return lost, self._claims.claim(worker, queues, wish, now_us)
         except (LeaseLost, StoreError):
@@ -113,7 +115,7 @@ class RedisStore:
                 return 0
             names = self.queues.names() if queues is None else list(dict.fromkeys(queues))
             looks = answered(self._link.try_run([Call("look", name) for name in names], None))
-            known = [look for look in looks if not isinstance(look, StoreError)]
+            known = [look for look in looks if not isinstance(look, StoreUnavailable)]
             pauses = [(int(moment) - int(now)) / SECOND for now, moment, *_ in known if moment]
             return min(pauses, default=None)
 
