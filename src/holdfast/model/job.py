@@ -8,6 +8,8 @@ import msgspec
 from holdfast.model.states import State
 
 Decision = Literal["created", "merged", "duplicate", "spilled", "refused"]
+Conflict = Literal["merge", "keep", "replace", "reject"]
+"""What to do if an unfinished job of the queue has the same key: see `policy.identity`."""
 
 
 class NewJob(msgspec.Struct, frozen=True, array_like=True):
@@ -33,6 +35,14 @@ class NewJob(msgspec.Struct, frozen=True, array_like=True):
     result_ttl_s: int = 86_400
     tags: tuple[str, ...] = ()
     lane: str | None = None
+    key: str | None = None
+    on_conflict: Conflict = "merge"
+    fresh_for_us: int | None = None
+    """How long ago a success under the key may lie for this push to be needless."""
+    version: str | None = None
+    is_forced: bool = False
+    runs_after: bool = False
+    """Whether it is to run once more after a job of the same key that is running now."""
 
 
 class Pushed(msgspec.Struct, frozen=True, array_like=True):
@@ -75,6 +85,8 @@ class JobRecord(msgspec.Struct, frozen=True):
     progress_note: str | None = None
     tags: tuple[str, ...] = ()
     lane: str | None = None
+    key: str | None = None
+    version: str | None = None
 
 
 def decided(jobs: Sequence[NewJob], created: set[str]) -> list[Pushed]:

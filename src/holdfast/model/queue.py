@@ -1,10 +1,13 @@
 """A queue: a named stream of jobs with one policy, and what can be seen of it and of its lanes."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 Order = Literal["fifo", "lifo"]
+
+OnFull = Literal["reject", "block", "spill"]
+"""What becomes of a push to a full queue: it is refused; its caller waits for room; it is set aside until there is some."""
 
 Standing = Literal["open", "paused", "stopped", "broken", "probing", "full", "limited", "slowed"]
 """Whether a queue or a lane may start a job now, and if not, what holds it back:
@@ -44,6 +47,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 NO_LIMITS = Limits()
+DAY_US: Final = 86_400_000_000
 
 
 class QueuePolicy(msgspec.Struct, frozen=True):
@@ -56,6 +60,11 @@ class QueuePolicy(msgspec.Struct, frozen=True):
     limits: Limits = NO_LIMITS
     lane_limits: Limits = NO_LIMITS
     weights: dict[str, int] = {}
+    max_size: int | None = None
+    """How many jobs may wait to start (waiting, scheduled, ready) before the queue is full."""
+    on_full: OnFull = "reject"
+    spill_ttl_us: int = DAY_US
+    """How long a spilled job waits for room before it expires."""
 
     @property
     def is_limited(self) -> bool:
@@ -63,7 +72,7 @@ class QueuePolicy(msgspec.Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it asks for nothing but an order."""
+        """Whether it hands out its jobs by order alone."""
         return not self.is_limited and not self.weights
 
 
@@ -78,6 +87,9 @@ class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
     lane_max_running: int | msgspec.UnsetType | None = msgspec.UNSET
     lane_breaker: Breaker | msgspec.UnsetType | None = msgspec.UNSET
     weights: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    max_size: int | msgspec.UnsetType | None = msgspec.UNSET
+    on_full: OnFull | msgspec.UnsetType = msgspec.UNSET
+    spill_ttl_us: int | msgspec.UnsetType = msgspec.UNSET
 
 
 NO_OVERLAY = QueueOverlay()
@@ -108,6 +120,12 @@ class QueueRecord(msgspec.Struct, frozen=True):
     standing: Standing = "open"
     until_us: int | None = None
     overlay: QueueOverlay = NO_OVERLAY
+    refused: int = 0
+    """How many pushes were refused because it was full, ever."""
+
+    @property
+    def is_full(self) -> bool:
+        return self.policy.max_size is not None and self.size >= self.policy.max_size
 
     @property
     def size(self) -> int:

@@ -38,6 +38,9 @@ class Verdict(msgspec.Struct, frozen=True, array_like=True):
     slows_us: int = 0
     """How long the lane of the job (without a lane: its queue) is to be left alone, by the wish of its task."""
 
+    again_us: int = 0
+    """How long after its end the job is to begin anew, if it is one that recurs; 0: it is not."""
+
     @property
     def is_of_a_run(self) -> bool:
         """Whether there was a run to remember: a claim that was handed back unstarted is none."""

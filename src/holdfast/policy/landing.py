@@ -11,6 +11,8 @@
 | cancelled | cancelled                        | nothing  |                            |
 | parked    | parked                           | nothing  | the one it had             |
 
+A job that recurs (`again_us`) does not end by `done` or `failed`: it opens its next generation, with fresh budgets, and is
+scheduled for now + again. A crash too many ends it all the same: somebody should look.
 A job that someone asked to cancel while it ran is cancelled by any verdict that would have brought it back.
 A job that has truly started cannot expire any more: `retry`, `snoozed` and `crashed` forget its `expires`.
 Each run is remembered, the last `KEEP_RUNS` of a job; a claim that was handed back unstarted is no run.
@@ -36,6 +38,8 @@ class Landing(msgspec.Struct, frozen=True):
     crashes: int
     reason: str | None
     forgets_expiry: bool
+    begins_anew: bool = False
+    """Whether it opens its next generation."""
 
 
 def land(
@@ -52,6 +56,8 @@ def land(
     state: State
     outcome = verdict.outcome
     reason = verdict.reason
+    if verdict.again_us and outcome in ("done", "failed") and not cancel_asked:
+        return Landing("scheduled", now_us + verdict.again_us, 0, 0, reason, True, begins_anew=True)
     if outcome == "done":
         return Landing("succeeded", due_us, failures, crashes, reason, False)
     if outcome == "failed":
@@ -85,7 +91,7 @@ Story = tuple[str | None, str | None, str | None]
 
 def story(verdict: Verdict, landing: Landing, former: Story) -> Story:
     """Choose what the job's record says of its last run. A success clears it, a release leaves it as it was."""
-    if landing.state == "succeeded":
+    if verdict.outcome == "done":
         return None, None, None
     if verdict.outcome == "released" and landing.state == "ready":
         return former

@@ -24,6 +24,9 @@ def overlaid(declared: QueuePolicy, overlay: QueueOverlay) -> QueuePolicy:
             _of(overlay.lane_breaker, declared.lane_limits.breaker),
         ),
         weights=_of(overlay.weights, declared.weights),
+        max_size=_of(overlay.max_size, declared.max_size),
+        on_full=_of(overlay.on_full, declared.on_full),
+        spill_ttl_us=_of(overlay.spill_ttl_us, declared.spill_ttl_us),
     )
 
 

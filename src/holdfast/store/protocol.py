@@ -71,14 +71,16 @@ class Store(Protocol):
     def push(self, jobs: Sequence[NewJob], now_us: int | None = None) -> list[Pushed]:
         """Store the jobs, durable to the store's tier when this returns. A known id is left alone: `duplicate`.
 
-        The queue a job names comes into being with its first job. Answers are in the order of `jobs`.
+        The queue a job names comes into being with its first job. Answers are in the order of `jobs`. What a key or the
+        bound of the queue decides (`policy.identity`, `policy.bounds`) is decided in the step that stores the job; a job
+        later in the batch sees the earlier ones.
         """
         ...
 
     def claim(
         self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
     ) -> list[Claim]:
-        """Hand the worker up to `limit` of the best claimable jobs, serving `queues` in the order given.
+        """Hand the worker up to `limit` of the best claimable jobs, serving `queues` in the order given, each once.
 
         `ahead` is how many more it would take from queues without limits, to have them at hand. Due jobs become ready
         here; expired ones end here; jobs parked for an unknown task that the worker knows come back here. The delivery is
@@ -116,6 +118,13 @@ class Store(Protocol):
 
     def wake(self) -> None:
         """End every `wait` and `watch` that is under way in this process, and the next one if none is."""
+        ...
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        """Sleep until there is room in the queue (see `policy.bounds`), or `timeout_s` has passed. Return whether there is.
+
+        Woken at once by what makes room. Several producers may be told of the same room; the push decides who gets it.
+        """
         ...
 
     def note(self, notes: Sequence[Progress], now_us: int | None = None) -> list[Lost]:

@@ -18,6 +18,7 @@ class Entry(msgspec.Struct):
     created_us: int
     seal: bytes | None
     expires_us: int | None
+    priority: int
     generation: int = 1
     deliveries: int = 0
     failures: int = 0
@@ -50,12 +51,16 @@ class Entry(msgspec.Struct):
         return self.expires_us is not None and self.expires_us <= now_us
 
 
-def admit(job: NewJob, seq: int, now_us: int) -> Entry:
-    """Make the entry of a job that arrives now. A time in the past means now: it must not overtake others."""
-    wanted = now_us + job.delay_us if job.at_us is None else job.at_us
-    due = max(wanted, now_us)
-    state: State = "scheduled" if due > now_us else "ready"
-    return Entry(job, seq, state, due, now_us, job.seal, job.expires_us)
+def admit(job: NewJob, seq: int, now_us: int, state: State | None = None) -> Entry:
+    """Make the entry of a job that arrives now: in this state, or as its time says."""
+    due = due_us(job, now_us)
+    state = state or ("scheduled" if due > now_us else "ready")
+    return Entry(job, seq, state, due, now_us, job.seal, job.expires_us, job.priority)
+
+
+def due_us(job: NewJob, now_us: int) -> int:
+    """Tell when a job that arrives now is due. A time in the past means now: it must not overtake others."""
+    return max(now_us + job.delay_us if job.at_us is None else job.at_us, now_us)
 
 
 def finish(entry: Entry, now_us: int, *, is_success: bool) -> None:
@@ -86,7 +91,7 @@ def recorded(entry: Entry, now_us: int) -> JobRecord:
         queue=new.queue,
         task=new.task,
         state=seen_as(entry.state, entry.due_us, now_us),
-        priority=new.priority,
+        priority=entry.priority,
         due_us=entry.due_us,
         created_us=entry.created_us,
         envelope=new.envelope,
@@ -111,6 +116,8 @@ def recorded(entry: Entry, now_us: int) -> JobRecord:
         progress_note=entry.progress_note,
         tags=new.tags,
         lane=new.lane,
+        key=new.key,
+        version=new.version,
     )
 
 

@@ -79,11 +79,12 @@ def _cancel(shelf: Shelf, entry: Entry, now_us: int) -> str:
 
 
 def _retry(shelf: Shelf, entry: Entry, now_us: int) -> bool:
-    if entry.state not in RETRIABLE:
+    if entry.state not in RETRIABLE or not shelf.keys.is_free(entry.new.key):
         return False
     shelf.lift(entry)
     reopen(entry, now_us)
     shelf.lay(entry, "ready")
+    shelf.keys.hold(entry)
     return True
 
 

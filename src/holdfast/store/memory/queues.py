@@ -116,4 +116,5 @@ def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
         standing=standing,
         until_us=until_us,
         overlay=shelf.overlay,
+        refused=shelf.refused,
     )

@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from holdfast.errors import StoreClosed
-from holdfast.model.job import NewJob, Pushed
+from holdfast.model.job import NewJob
+from holdfast.model.states import State
 from holdfast.store.memory.bell import Bell
 from holdfast.store.memory.entry import Entry, admit
 from holdfast.store.memory.leases import Leases
@@ -62,15 +63,18 @@ class Rack:
 
     @contextmanager
     def hold(self, shelf: Shelf, now_us: int | None) -> Iterator[int]:
-        """Hold one shelf's lock and give the moment, read under it. At the end, ring if there is news.
+        """Hold one shelf's lock and give the moment, read under it. At the end, let in what was spilled, if there is room
+        now, and ring if there is news.
 
         It is news to a sleeper that something can be claimed sooner than before: one that sleeps for an
-        earlier job need not hear of a later one. It is news to a watcher that a job has ended or gone.
+        earlier job need not hear of a later one. It is news to a watcher that a job has ended or gone, and to a
+        producer that there is room.
         """
         with shelf.lock:
-            claimable, departures = shelf.next_claimable_us(), shelf.departures
+            claimable, departures, had_room = shelf.next_claimable_us(), shelf.departures, shelf.has_room
             yield self.moment(now_us)
-            if _is_sooner(shelf.next_claimable_us(), claimable):
+            shelf.let_in()
+            if (shelf.has_room and not had_room) or _is_sooner(shelf.next_claimable_us(), claimable):
                 self.bell.ring()
             elif shelf.departures != departures:
                 self.bell.ring_for_watchers()
@@ -110,14 +114,22 @@ class Rack:
                 moments.append(shelf.next_claimable_us())
         return min((moment for moment in moments if moment is not None), default=None)
 
-    def put(self, shelf: Shelf, job: NewJob, now_us: int) -> Pushed:
-        """Put a new job on the shelf, whose lock is held, unless its id is on any shelf already."""
+    def reserve(self, job_id: str, shelf: Shelf) -> bool:
+        """Keep an id for a job of this shelf, unless it is on any shelf already. Return whether it was free."""
         with self._directory_lock:
-            if job.id in self._queue_of:
-                return Pushed(job.id, "duplicate", "a job of this id is in the store already")
-            self._queue_of[job.id] = shelf.name
-        shelf.add(admit(job, next(self._arrivals), now_us))
-        return Pushed(job.id, "created")
+            if job_id in self._queue_of:
+                return False
+            self._queue_of[job_id] = shelf.name
+            return True
+
+    def unreserve(self, job_id: str) -> None:
+        """Let go of an id that is not needed."""
+        with self._directory_lock:
+            del self._queue_of[job_id]
+
+    def put(self, shelf: Shelf, job: NewJob, now_us: int, state: State | None = None) -> None:
+        """Put a new job, whose id was reserved, on the shelf, whose lock is held."""
+        shelf.add(admit(job, next(self._arrivals), now_us, state))
 
     def drop(self, shelf: Shelf, entry: Entry) -> None:
         """Take a job off the shelf, whose lock is held. Its id is free again."""

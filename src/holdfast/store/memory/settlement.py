@@ -78,6 +78,8 @@ def _carry_out(shelf: Shelf, entry: Entry, verdict: Verdict, now_us: int) -> Non
     _tell_round(shelf, entry, verdict, now_us)
     if verdict.is_of_a_run:
         _remember(entry, verdict, now_us)
+    if verdict.outcome == "done":
+        shelf.keys.succeed(entry.new, now_us)
     _touch_down(entry, landing)
     _explain(entry, verdict, landing, now_us)
     if landing.state in FINAL:
@@ -115,6 +117,7 @@ def _remember(entry: Entry, verdict: Verdict, now_us: int) -> None:
 def _touch_down(entry: Entry, landing: Landing) -> None:
     entry.worker = entry.token = entry.claimed_us = None
     entry.due_us = landing.due_us
+    entry.generation += landing.begins_anew
     entry.failures = landing.failures
     entry.crashes = landing.crashes
     if landing.forgets_expiry:
@@ -126,6 +129,7 @@ def _explain(entry: Entry, verdict: Verdict, landing: Landing, now_us: int) -> N
     if landing.state == "succeeded":
         entry.result = verdict.result
         entry.result_until_us = now_us + entry.new.result_ttl_s * SECOND
+    if verdict.outcome == "done":
         entry.reason = entry.error = entry.traceback = None
     elif verdict.outcome != "released" or landing.state == "cancelled":
         entry.reason = landing.reason

@@ -18,6 +18,7 @@ from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 from holdfast.policy.moments import SECOND
 from holdfast.store.memory import handout, settlement, upkeep
+from holdfast.store.memory.admission import take_in
 from holdfast.store.memory.inspector import MemoryInspector
 from holdfast.store.memory.operator import MemoryOperator
 from holdfast.store.memory.queues import MemoryQueues
@@ -46,7 +47,7 @@ class MemoryStore:
             for queue, group in groupby(jobs, _by_queue):
                 shelf = self._rack.shelf(queue)
                 with self._rack.hold(shelf, now_us) as now:
-                    answers += [self._rack.put(shelf, job, now) for job in group]
+                    answers += [take_in(self._rack, shelf, job, now) for job in group]
         return answers
 
     def claim(
@@ -56,7 +57,7 @@ class MemoryStore:
         nonce = secrets.token_hex(8)
         with self._rack.step():
             lease = self._rack.roster.require(worker, self._rack.moment(now_us))
-            for shelf in self._rack.shelves(queues):
+            for shelf in self._rack.shelves(dict.fromkeys(queues)):
                 free = limit - len(claims) + (0 if shelf.policy.is_limited else ahead)
                 if free <= 0:
                     continue
@@ -102,6 +103,22 @@ class MemoryStore:
     def wake(self) -> None:
         self._rack.check_open()
         self._rack.bell.alarm()
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        self._rack.check_open()
+
+        def look() -> float | None:
+            return 0 if self._has_room(queue) else None
+
+        self._rack.bell.sleep(look, timeout_s)
+        return self._has_room(queue)
+
+    def _has_room(self, queue: str) -> bool:
+        shelf = self._rack.find(queue)
+        if shelf is None:
+            return True
+        with shelf.lock:
+            return shelf.has_room
 
     def note(self, notes: Sequence[Progress], now_us: int | None = None) -> list[Lost]:
         lost: list[Lost | None] = []

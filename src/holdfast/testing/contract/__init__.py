@@ -36,10 +36,12 @@ from typing import Final
 
 try:
     from holdfast.testing.contract import (
+        bounds,
         breaker,
         cancel,
         claim,
         expiry,
+        identity,
         inspect,
         lanes,
         leases,
@@ -66,7 +68,7 @@ except ModuleNotFoundError as error:
 
 TOPICS: Final = (
     push, claim, order, settle, tokens, leases, cancel, expiry, retention, parking, queues, operator, inspect, wait,
-    lanes, limits, breaker, model,
+    lanes, limits, breaker, identity, bounds, model,
 )  # fmt: skip
 
 _tests: Final = {name: test for topic in TOPICS for name, test in vars(topic).items() if name.startswith("test_")}

@@ -47,6 +47,21 @@ POLICIES = (
     QueuePolicy(limits=Limits(breaker=Breaker(2, 2 * SECOND, 1)), lane_limits=Limits(max_running=2)),
     QueuePolicy(lane_limits=Limits(Rate(500_000, 2), breaker=Breaker(1, 3 * SECOND, 2)), weights={"y": 2}),
     QueuePolicy(lane_limits=Limits(Rate(0))),
+    QueuePolicy(max_size=3),
+    QueuePolicy("lifo", max_size=2, on_full="spill", spill_ttl_us=4 * SECOND),
+    QueuePolicy(limits=Limits(max_running=1), max_size=4, on_full="spill"),
+)
+IDENTITIES: tuple[dict[str, Any], ...] = (
+    *[{}] * 4,
+    {"key": "k"},
+    {"key": "l"},
+    {"key": "k", "version": "1"},
+    {"key": "k", "version": "2", "on_conflict": "keep"},
+    {"key": "k", "runs_after": True},
+    {"key": "k", "on_conflict": "replace"},
+    {"key": "k", "on_conflict": "reject"},
+    {"key": "l", "fresh_for_us": 3 * SECOND},
+    {"key": "l", "fresh_for_us": 3 * SECOND, "is_forced": True},
 )
 OVERLAYS = (
     NO_OVERLAY,
@@ -75,6 +90,7 @@ specs = st.tuples(
     st.sampled_from((None, None, None, None, None, 0, 2, 6)),
     numbers,
     st.sampled_from(LANES),
+    st.sampled_from(IDENTITIES),
 )
 
 
@@ -279,7 +295,9 @@ class Program(RuleBasedStateMachine):
     def _ask(self, model: Callable[[Any], Any], store: Callable[[Any], Any] | None = None) -> tuple[Any, Any]:
         """Do one thing to the model and to the store, and give what each answered."""
         next(self.operations)
-        return _answer(model, self.model), _answer(store or model, self.store)
+        expected = _answer(model, self.model)
+        self.model.let_in()
+        return expected, _answer(store or model, self.store)
 
     def _same(self, model: Callable[[Any], Any], store: Callable[[Any], Any] | None = None) -> None:
         """Do one thing to both, to which both must give the same answer."""
@@ -362,7 +380,7 @@ class Program(RuleBasedStateMachine):
 
     def _new_job(
         self, job_id: str, queue: str, task: str, priority: int, when: str, by: int, expires: int | None, mix: int,
-        lane: str | None,
+        lane: str | None, identity: dict[str, Any],
     ) -> NewJob:  # fmt: skip
         return NewJob(
             id=job_id,
@@ -380,6 +398,7 @@ class Program(RuleBasedStateMachine):
             result_ttl_s=(2, 86_400)[mix // 8 % 2],
             tags=TAGS[: mix // 16],
             lane=lane,
+            **identity,
         )
 
 
@@ -409,6 +428,8 @@ def _plain_rescue(dead: Rescued) -> tuple[str, list[str]]:
 
 def _verdict(claim: Claim, outcome: Outcome, by: int) -> Verdict:
     bare = Verdict(claim.id, claim.token, claim.queue, outcome, took_us=by)
+    if outcome in ("done", "failed") and by == 1:
+        bare = replace(bare, again_us=2 * SECOND)
     if outcome == "done":
         return replace(bare, result=(None, b"", b"42")[by % 3])
     if outcome == "parked":

@@ -1,8 +1,9 @@
 """What a store does, written to be read: plain dicts and lists, everything sorted and searched on every call.
 
 Slow, and obviously right. It shares with the real stores only the rules that are data or pure functions (`MOVES`,
-`seen_as`, `land`, `policy.flow`); how they are applied is written here a second time. Its tokens are `number-m<claim>`, so
-the part before the dash is comparable with any store's.
+`seen_as`, `land`, `policy.flow`, `policy.identity`,
+`policy.bounds`); how they are applied is written here a second time. Its tokens are
+`number-m<claim>`, so the part before the dash is comparable with any store's.
 """
 
 from collections.abc import Sequence
@@ -21,14 +22,19 @@ from holdfast.model.states import FINAL, RETRIABLE, State, is_move, seen_as
 from holdfast.model.verdict import CRASHED, UNKNOWN_TASK, Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord
 from holdfast.policy import flow as rules
+from holdfast.policy.bounds import has_room, refused, spilled, spilled_until_us
 from holdfast.policy.flow import HELD, Flow, result_of
+from holdfast.policy.identity import Holder, KeyState, Ruling, Success, remembered_until_us, rule
 from holdfast.policy.landing import land
 from holdfast.policy.moments import SECOND
 from holdfast.policy.overlay import overlaid
 from holdfast.store.protocol import Clock
 
 FIFO = QueuePolicy("fifo")
-UNSTARTED: tuple[State, ...] = ("scheduled", "ready", "parked")
+UNSTARTED: tuple[State, ...] = ("waiting", "scheduled", "ready", "parked", "spilled")
+
+
+SIZED: tuple[State, ...] = ("waiting", "scheduled", "ready")
 
 
 @dataclass
@@ -70,6 +76,9 @@ class ModelQueue:
     is_flowing: bool = False
     flow: Flow = field(default_factory=Flow)
     lanes: dict[str, Flow] = field(default_factory=dict)
+    refused: int = 0
+    successes: dict[str, Success] = field(default_factory=dict)
+    """The last success under each key, for ever: one that is past its term counts for nothing."""
 
     @property
     def policy(self) -> QueuePolicy:
@@ -99,21 +108,87 @@ class Model:
         queue = self._queues.setdefault(new.queue, ModelQueue())
         if new.id in self.jobs:
             return Pushed(new.id, "duplicate")
-        due = max(now, now + new.delay_us if new.at_us is None else new.at_us)
+        ruling = Ruling("create", Pushed(new.id, "created"))
+        if new.key is not None:
+            ruling = rule(new, self._known(new.queue, new.key), now)
+        target = None if ruling.target is None else self.jobs[ruling.target]
+        freed = ruling.act == "replace" and target is not None and target.shown.state in SIZED
+        if ruling.act in ("create", "follow", "replace") and not has_room(queue.policy, self._size(new.queue) - freed):
+            if queue.policy.on_full == "spill" and ruling.act == "create":
+                self._store(new, queue, "spilled")
+                return spilled(new.id, queue.policy)
+            queue.refused += 1
+            return refused(new.id)
+        if ruling.act == "merge" and target is not None:
+            due = min(target.shown.due_us, self._due_us(new))
+            target.set(priority=max(target.shown.priority, new.priority), due_us=due)
+        elif ruling.act == "follow":
+            if target is not None:
+                target.set(cancel_asked=True)
+            self._store(new, queue, "waiting")
+        elif ruling.act == "replace" and target is not None:
+            was_waiting = target.shown.state == "waiting"
+            doomed = [target] if was_waiting else [*self._waiting_for(target), target]
+            for job in doomed:
+                job.finish("cancelled", now, reason=f"replaced by job {new.id}")
+            self._store(new, queue, "waiting" if was_waiting else None)
+        elif ruling.act == "create":
+            self._store(new, queue)
+        return ruling.answer
+
+    def _known(self, queue: str, key: str) -> KeyState:
+        unfinished = [job for job in self._in(queue) if job.new.key == key and job.shown.state not in FINAL]
+        holders = [job for job in unfinished if job.shown.state != "waiting"]
+        waiting = [job for job in unfinished if job.shown.state == "waiting"]
+        assert len(holders) <= 1, "two jobs hold one key (I23)"
+        assert len(waiting) <= len(holders), "a successor waits for nobody, or two for one"
+        success = self._queues[queue].successes.get(key)
+        return KeyState(_holder(holders), _holder(waiting), success)
+
+    def _waiting_for(self, holder: ModelJob) -> list[ModelJob]:
+        return [job for job in self._in(holder.new.queue, "waiting") if job.new.key == holder.new.key]
+
+    def _let_go(self) -> None:
+        """Have each successor whose holder has ended or gone take its place."""
+        for name in self._queues:
+            held = {job.new.key for job in self._in(name) if job.shown.state not in (*FINAL, "waiting")}
+            for job in self._in(name, "waiting"):
+                if job.new.key not in held:
+                    job.move("scheduled")
+
+    def _size(self, queue: str) -> int:
+        return len(self._in(queue, *SIZED))
+
+    def let_in(self) -> None:
+        """Let spilled jobs in where there is room. Every operation ends with it."""
+        for name, queue in self._queues.items():
+            waiting = sorted(self._in(name, "spilled"), key=lambda job: (-job.shown.priority, job.seq))
+            for job in waiting:
+                if has_room(queue.policy, self._size(name)):
+                    job.move("scheduled", expires_us=job.new.expires_us)
+
+    def _due_us(self, new: NewJob) -> int:
+        now = self._clock()
+        return max(now, now + new.delay_us if new.at_us is None else new.at_us)
+
+    def _store(self, new: NewJob, queue: ModelQueue, state: State | None = None) -> None:
+        now, due = self._clock(), self._due_us(new)
         shown = JobRecord(
-            id=new.id, queue=new.queue, task=new.task, state="scheduled" if due > now else "ready",
+            id=new.id, queue=new.queue, task=new.task, state=state or ("scheduled" if due > now else "ready"),
             priority=new.priority, due_us=due, created_us=now, envelope=new.envelope, seal=new.seal,
             expires_us=new.expires_us, crash_budget=new.crash_budget, tags=new.tags, lane=new.lane,
+            key=new.key, version=new.version,
         )  # fmt: skip
+        if state == "spilled":
+            shown = changed(shown, expires_us=spilled_until_us(queue.policy, new.expires_us, now))
         queue.is_flowing |= new.lane is not None
         self.jobs[new.id] = ModelJob(new, next(self._numbers), shown)
-        return Pushed(new.id, "created")
 
     def claim(self, worker: str, queues: Sequence[str], limit: int, *, ahead: int = 0) -> list[Claim]:
         if not self._is_live(worker):
             raise LeaseLost(worker)
         claims: list[Claim] = []
-        for name in queues:
+        for name in dict.fromkeys(queues):
             queue = self._queues.get(name)
             if queue is not None and not queue.is_paused:
                 most = limit - len(claims) + (0 if queue.policy.is_limited else ahead)
@@ -168,7 +243,7 @@ class Model:
         sign = -1 if self._queues[name].policy.order == "lifo" else 1
         return min(
             (job for job in self._in(name, "ready") if (job.new.lane or "") == lane),
-            key=lambda job: (-job.new.priority, sign * job.shown.due_us, sign * job.seq),
+            key=lambda job: (-job.shown.priority, sign * job.shown.due_us, sign * job.seq),
         )
 
     def _take(self, job: ModelJob, worker: str, now: int) -> Claim:
@@ -190,6 +265,7 @@ class Model:
         ]
         for job in over:
             job.finish("expired", now, reason="expired")
+        self._let_go()
         return len(over)
 
     def settle(self, verdicts: Sequence[Verdict]) -> list[Lost]:
@@ -221,14 +297,20 @@ class Model:
         job.set(
             worker=None, claimed_us=None, due_us=landing.due_us, failures=landing.failures,
             crashes=landing.crashes, expires_us=None if landing.forgets_expiry else old.expires_us,
+            generation=old.generation + landing.begins_anew,
         )  # fmt: skip
+        if verdict.outcome == "done" and job.new.key is not None:
+            until = remembered_until_us(job.new, now)
+            self._queues[old.queue].successes[job.new.key] = Success(old.id, now, until, job.new.version)
         if landing.state == "succeeded":
-            until = now + job.new.result_ttl_s * SECOND
-            job.set(result=verdict.result, result_until_us=until, reason=None, error=None, traceback=None)
+            job.set(result=verdict.result, result_until_us=now + job.new.result_ttl_s * SECOND)
+        if verdict.outcome == "done":
+            job.set(reason=None, error=None, traceback=None)
         elif verdict.outcome != "released" or landing.state == "cancelled":
             job.set(reason=landing.reason, error=verdict.error, traceback=verdict.traceback)
         if landing.state in FINAL:
             job.finish(landing.state, now)
+            self._let_go()
         else:
             job.move(landing.state)
 
@@ -325,7 +407,7 @@ class Model:
         assert all(due > now for due in later)
         return QueueRecord(
             name, queue.policy, queue.is_paused, counts, min(ready, default=None), min(later, default=None),
-            *self._standing(name), queue.overlay,
+            *self._standing(name), queue.overlay, queue.refused,
         )  # fmt: skip
 
     def set_policy(self, name: str, policy: QueuePolicy) -> bool:
@@ -373,6 +455,7 @@ class Model:
         doomed = self._in(name, *UNSTARTED)
         for job in doomed:
             del self.jobs[job.new.id]
+        self._let_go()
         return len(doomed)
 
     def cancel(self, ids: Sequence[str]) -> dict[str, str]:
@@ -388,11 +471,15 @@ class Model:
             job.set(cancel_asked=True)
             return "asked"
         job.finish("cancelled", self._clock(), reason="cancelled")
+        self._let_go()
         return "cancelled"
 
     def retry(self, ids: Sequence[str]) -> list[str]:
-        done = [job_id for job_id in dict.fromkeys(ids) if self._state(job_id) in RETRIABLE]
-        for job_id in done:
+        done: list[str] = []
+        for job_id in dict.fromkeys(ids):
+            if not self._is_retriable(job_id):
+                continue
+            done.append(job_id)
             job = self.jobs[job_id]
             old = job.shown
             assert is_move(old.state, "ready")
@@ -401,8 +488,15 @@ class Model:
                 due_us=self._clock(), created_us=old.created_us, envelope=old.envelope, seal=old.seal,
                 generation=old.generation + 1, deliveries=old.deliveries, crash_budget=old.crash_budget,
                 tags=old.tags, lane=old.lane,
+                key=old.key, version=old.version,
             )  # fmt: skip
         return done
+
+    def _is_retriable(self, job_id: str) -> bool:
+        if self._state(job_id) not in RETRIABLE:
+            return False
+        new = self.jobs[job_id].new
+        return new.key is None or self._known(new.queue, new.key).holder is None
 
     def unpark(self, seals: dict[str, bytes | None]) -> list[str]:
         done = [job_id for job_id in seals if self._state(job_id) == "parked"]
@@ -415,6 +509,7 @@ class Model:
         done = [job_id for job_id in dict.fromkeys(ids) if self._state(job_id) not in (None, "running")]
         for job_id in done:
             del self.jobs[job_id]
+        self._let_go()
         return done
 
     # --- readers ----------------------------------------------------------------------------------------
@@ -478,3 +573,7 @@ class Model:
         if one is None or one.has_ended:
             return False
         return self._clock() <= one.beaten_us + one.record.lease_us
+
+
+def _holder(jobs: list[ModelJob]) -> Holder | None:
+    return Holder(jobs[0].new.id, jobs[0].shown.state == "running", jobs[0].new.version) if jobs else None
