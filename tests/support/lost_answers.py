@@ -8,16 +8,19 @@ from redis.exceptions import ConnectionError as NoConnection
 from holdfast.store.redis.node import Flight
 
 
-def lose_answers(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Carry out what is sent, and lose the next answers to calls of scripts."""
+def lose_answers(monkeypatch: pytest.MonkeyPatch, number: int, after: int = 0) -> None:
+    """Carry out what is sent, and lose so many answers to calls of scripts, after some that arrive."""
     real = Flight.answers
 
     def answers(flight: Flight) -> list[Any]:
-        nonlocal number
+        nonlocal number, after
         found = real(flight)
-        if number > 0 and flight._commands[0][0] == "EVALSHA" and not any(isinstance(one, Exception) for one in found):
-            number -= 1
-            return [NoConnection("the line was cut") for _ in found]
-        return found
+        if flight._commands[0][0] != "EVALSHA" or any(isinstance(one, Exception) for one in found):
+            return found
+        after -= 1
+        if after >= 0 or number <= 0:
+            return found
+        number -= 1
+        return [NoConnection("the line was cut") for _ in found]
 
     monkeypatch.setattr(Flight, "answers", answers)

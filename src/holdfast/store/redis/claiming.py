@@ -51,6 +51,7 @@ class Claims:
 
     def claim(self, worker: str, queues: Sequence[str], wish: Wish, now_us: int | None) -> list[Claim]:
         """Hand out jobs, serving the queues in the order given."""
+        queues = list(dict.fromkeys(queues))
         if not (queues and wish.is_any()):
             self._ask_house(worker, now_us)
             return []

@@ -51,7 +51,7 @@ class RedisQueues:
         if not self._is_there(name):
             return None
         answer = self._link.call("stats", name, now_us=now_us)
-        now, terms, is_paused, live, ended, oldest, next_due, flow = answer
+        now, terms, is_paused, live, ended, oldest, next_due, flow, refused = answer
         policy, overlay = unpacked(*_texts(terms))
         counts = {
             state.decode(): int(number)
@@ -69,6 +69,7 @@ class RedisQueues:
             standing=how,
             until_us=until_us,
             overlay=overlay,
+            refused=int(refused),
         )
 
     def pause(self, name: str, lane: str | None = None) -> bool:
@@ -153,10 +154,17 @@ def _texts(kept: list[bytes | None]) -> tuple[str, str]:
 
 
 def _in_force(declared: str, overlay: str) -> tuple[Any, ...]:
-    """Give order, whether the queue is to flow, policy and weights, as `set_policy.lua` takes them."""
+    """Give order, whether the queue is to flow, policy, weights and bounds, as `set_policy.lua` takes them."""
     policy = unpacked(declared, overlay)[0]
     rules = (_limits(policy.limits), _limits(policy.lane_limits), policy.is_limited, bool(policy.weights))
-    return policy.order, "" if policy.is_plain else "1", rows.pack(rules), rows.pack(list(policy.weights.items()))
+    weights = rows.pack(list(policy.weights.items()))
+    return policy.order, "" if policy.is_plain else "1", rows.pack(rules), weights, _bounds(policy)
+
+
+def _bounds(policy: QueuePolicy) -> bytes:
+    if policy.max_size is None:
+        return b""
+    return rows.pack((policy.max_size, policy.on_full == "spill", policy.spill_ttl_us))
 
 
 def _limits(limits: Limits) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from holdfast.model.run import Run
 from holdfast.model.states import State, seen_as
 from holdfast.model.verdict import Outcome
 from holdfast.policy.flow import Flow
+from holdfast.store.redis.identities import identity
 
 STAMP_BYTES: Final = 7
 """How long a stamp is where it is kept as bytes: enough for microseconds since 1970, as far as Lua can count (2255)."""
@@ -44,6 +45,8 @@ class Head(msgspec.Struct, array_like=True):
     tags: tuple[str, ...] | bool
     runs: int
     lane: str | bool = False
+    key: str | bool = False
+    version: str | bool = False
 
 
 class LaneRow(Flow, array_like=True):
@@ -90,7 +93,7 @@ def new_row(stamp: str, job: NewJob, is_fresh: bool) -> tuple[Any, ...]:
     return (
         stamp, job.id, job.task, job.priority, job.delay_us, job.at_us, job.expires_us, job.crash_budget,
         job.keep_done_s, job.keep_dead_s, job.result_ttl_s, job.tags or None, raw(_body(job)), is_fresh,
-        job.lane,
+        job.lane, None if job.key is None else identity(job),
     )  # fmt: skip
 
 
@@ -153,6 +156,8 @@ def record(queue: str, row: list[Any], now_us: int) -> JobRecord:
         progress_note=progress.note,
         tags=head.tags if isinstance(head.tags, tuple) else (),
         lane=_text(head.lane),
+        key=_text(head.key),
+        version=_text(head.version),
     )
 
 

@@ -74,7 +74,7 @@ def _call(queue: str, group: list[Any]) -> Call:
 def _verdict(verdict: Verdict) -> tuple[Any, ...]:
     return (
         rows.stamp_of(verdict.token), verdict.id, verdict.token,
-        plan(verdict.outcome, verdict.reason, verdict.delay_us), verdict.took_us,
+        plan(verdict.outcome, verdict.reason, verdict.delay_us, verdict.again_us), verdict.took_us,
         verdict.outcome if verdict.is_of_a_run else None, verdict.reason,
         verdict.error, verdict.traceback, rows.raw(verdict.result), result_of(verdict.outcome), verdict.slows_us,
     )  # fmt: skip

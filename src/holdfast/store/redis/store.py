@@ -96,7 +96,7 @@ class RedisStore:
         *,
         ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
-        wish = Wish(limit, ahead)
+        wish, queues = Wish(limit, ahead), list(dict.fromkeys(queues))
         if len(queues) == 1 and wish.is_any():
             with self._unanswered.batch(verdicts) as batch:
                 answers, claims = self._claims.after(batch.calls, worker, queues[0], wish, now_us)
@@ -124,6 +124,18 @@ class RedisStore:
     def wake(self) -> None:
         self._link.check_open()
         self._bells.wake()
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        self._link.check_open()
+
+        def look() -> float | None:
+            return 0 if self._link.is_closed or self._has_room(queue) else None
+
+        self._bells.over.sleep(look, timeout_s)
+        return self._has_room(queue)
+
+    def _has_room(self, queue: str) -> bool:
+        return bool(self._link.call("room", queue, now_us=None))
 
     def note(self, notes: Sequence[Progress], now_us: int | None = None) -> list[Lost]:
         batch = Batch(notes)

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Hand up to `limit` of the best jobs of one queue to one worker, and `ahead` more if the queue has no limits.
--- include: moment, flow, shelf, round, moves, turns, bell
+-- include: turns, bell
 -- Args: now, again, bell, over, queue, worker, limit, ahead, nonce, how long its lease lives yet or '', its tasks as
 -- msgpack or '', nonces of earlier calls whose answers were lost, with a space before each.
 -- Answer: 'lease' if no live lease is known here (ask the house, and send it along), 'ended' if it was ended here;
@@ -172,7 +172,8 @@ if not is_paused() and most > 0 then
   else
     serve_plainly()
   end
-  close_round(now)
+  close_step(now)
 end
+ring_if_entered()
 ring_for_watchers(has_ended)
 return answers

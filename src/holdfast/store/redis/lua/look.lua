@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Tell a waiter or a claimer what it may find in one queue.
--- include: moment, flow, shelf, round
+-- include: round
 -- Args: now, again.
 -- Answer: now, when something can be claimed ('0': now; '': nothing is to come), whether a claim has anything
 -- to do, whether the queue has limits.

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Hand out nothing from a queue, or from one of its lanes.
--- include: moment, flow, shelf, round
+-- include: round
 -- Args: now, again, '1' if a lane is meant, the lane.
 -- Answer: 1 if that changed anything, else 0.
 local now = now_us()

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Delete up to a slice of one queue's jobs that are neither running nor final, with their history.
--- include: moment, flow, shelf, round, moves, bell
+-- include: bell
 -- Args: now, again, bell, over, queue, slice.
 -- Answer: stamp (as bytes) and id of each. The house is then to forget those ids.
 local now, slice, marks = now_us(), tonumber(ARGV[6]), {}
@@ -14,11 +14,13 @@ local function purge(members)
   end
 end
 
-for _, key in ipairs({ READY, LANED, LATER, PARKED }) do
+-- Those that wait first: else they would move on when the job that they wait for goes.
+for _, key in ipairs({ WAITING, READY, LANED, LATER, PARKED, SPILLED }) do
   if #marks < slice then
     purge(redis.call('ZRANGE', key, 0, slice - #marks - 1))
   end
 end
-close_round(now)
+close_step(now)
+ring_if_entered()
 ring_for_watchers(#marks > 0)
 return marks

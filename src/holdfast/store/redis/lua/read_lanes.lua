@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Tell how lanes of one queue are.
--- include: moment, flow, shelf, round
+-- include: round
 -- Args: now, again, lane...
 -- Answer: now; per lane how many ready jobs it has, and what its limits remember.
 local answers = {}

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- End the pause of a queue, or of one of its lanes, and whatever a breaker or a slow verdict holds against it.
--- include: moment, flow, shelf, round, bell
+-- include: bell
 -- Args: now, again, bell, over, queue, '1' if a lane is meant, the lane.
 -- Answer: 1 if that changed anything, else 0.
 local now = now_us()

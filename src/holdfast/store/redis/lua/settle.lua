@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Carry out verdicts on jobs of one queue.
--- include: moment, flow, shelf, round, moves, bell, fence, landing
+-- include: fence, landing, bell
 -- Args: now, again, bell, over, queue, verdicts as msgpack: stamp, id, token, plan, took, outcome (nil: it was no
 -- run), reason, error, traceback, result, what it tells a breaker, how long its lane is to be left alone.
 -- Answer: place and reason of each verdict that was refused.
@@ -40,7 +40,7 @@ for place, verdict in ipairs(cmsgpack.unpack(ARGV[6])) do
     lost[#lost + 1] = why
   end
 end
-close_round(now)
+close_step(now)
 ring_if_sooner(before, now)
 ring_for_watchers(has_ended)
 return lost

@@ -1,9 +1,10 @@
 #!lua flags=no-writes
 -- Tell what one queue holds and how it is set.
--- include: moment, flow, shelf, round
+-- include: round
 -- Args: now, again.
 -- Answer: now, declared policy, overlay, paused, states with their counts, the due time of the oldest ready job and
--- of the next scheduled one, what the queue's own limits remember.
+-- of the next scheduled one, what the queue's own limits remember, how many pushes were
+-- refused.
 -- Cost: O(log n) for each priority in use.
 local now = now_us()
 
@@ -40,9 +41,12 @@ return {
     'scheduled', redis.call('ZCARD', LATER) - late,
     'running', redis.call('ZCARD', RUNNING),
     'parked', redis.call('ZCARD', PARKED),
+    'waiting', redis.call('ZCARD', WAITING),
+    'spilled', redis.call('ZCARD', SPILLED),
   },
   redis.call('HGETALL', COUNTS),
   oldest < math.huge and digits(oldest) or '',
   next_due[2] or '',
   cmsgpack.pack(queue.flow),
+  redis.call('HGET', META, 'refused') or '0',
 }

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Take from workers whose lease has ended what they hold in one queue: the second half of leave and rescue.
--- include: moment, flow, shelf, round, moves, bell, landing
+-- include: landing, bell
 -- Args: now, again, bell, over, queue, workers as msgpack: worker, plan, outcome, reason, error, whether the house
 -- has forgotten it, what that tells a breaker.
 -- Answer: per worker the ids of the jobs that were taken; nothing for one that is forgotten and whose copy lives yet.
@@ -18,7 +18,7 @@ for place, one in ipairs(cmsgpack.unpack(ARGV[6])) do
     has_ended = ended or has_ended
   end
 end
-close_round(now)
+close_step(now)
 ring_if_sooner(before, now)
 ring_for_watchers(has_ended)
 return answers

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Make parked jobs of one queue ready, at the place they had.
--- include: moment, flow, shelf, round, moves, bell
+-- include: bell
 -- Args: now, again, bell, over, queue, stamp, id and seal (or nil: leave it) as msgpack.
 -- Answer: per job 1 if it took effect, else 0.
 local now, answers = now_us(), {}
@@ -26,6 +26,6 @@ for place, one in ipairs(cmsgpack.unpack(ARGV[6])) do
     answers[place] = 1
   end
 end
-close_round(now)
+close_step(now)
 ring_if_sooner(before, now)
 return answers

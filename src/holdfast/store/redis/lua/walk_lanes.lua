@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Name, in their order, lanes that have a ready job.
--- include: moment, flow, shelf, round
+-- include: round
 -- Args: now, again, the lane to begin behind, how many.
 -- Answer: lanes. Fewer than were asked for: there are no more.
 local lanes, lane = {}, ARGV[3]

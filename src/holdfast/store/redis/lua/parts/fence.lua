@@ -1,4 +1,5 @@
 -- Whatever changes a running job presents its token.
+-- include: shelf
 
 -- Give the head of the job that runs under this token, or say why it is void.
 local function held(stamp, id, token)

@@ -1,7 +1,9 @@
 -- How a run ends. Where the job lands is decided by `policy.landing`; it arrives here as a plan: one landing, or four
 -- of which the job's own values choose (by: has it used up its crash budget, was it asked to cancel).
 -- A landing is state, delay or false (keep the due time), failures to charge, crashes to charge, reason, whether its
--- expiry is forgotten, what becomes of its story ('keep', 'clear' or 'tell'), whether it is parked for an unknown task.
+-- expiry is forgotten, what becomes of its story ('keep', 'clear' or 'tell'), whether it is parked for an unknown task,
+-- whether it opens its next generation.
+-- include: moves
 
 local function chosen(plan, head)
   if #plan == 1 then
@@ -54,12 +56,15 @@ end
 
 -- Carry out one verdict on a running job. Give whether it has ended.
 local function land(stamp, head, run, now)
-  local state, delay, failures, crashes, reason, forgets, how, is_orphan = unpack(chosen(run.plan, head), 1, 8)
+  local state, delay, failures, crashes, reason, forgets, how, is_orphan, is_anew = unpack(chosen(run.plan, head), 1, 9)
   remember(stamp, head, run, now)
   lift(stamp, head)
   tell_limits(head[LANE] or '', run, now)
   head[WORKER], head[TOKEN], head[CLAIMED] = false, false, false
   head[FAILURES], head[CRASHES] = head[FAILURES] + failures, head[CRASHES] + crashes
+  if is_anew then
+    head[GENERATION], head[FAILURES], head[CRASHES] = head[GENERATION] + 1, 0, 0
+  end
   if delay then
     head[DUE] = now + delay
   end
@@ -67,6 +72,9 @@ local function land(stamp, head, run, now)
     head[EXPIRES] = false
   end
   explain(stamp, how, reason, run)
+  if run.outcome == 'done' then
+    succeed(head, now)
+  end
   if state == 'succeeded' then
     head[RESULT_UNTIL] = now + head[RESULT_TTL] * SECOND
     if run.result then

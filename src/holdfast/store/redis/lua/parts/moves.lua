@@ -1,6 +1,8 @@
 -- How a job moves: lift, change, lay. A script is one step, so nobody sees between.
+-- include: round, identity
 
 local LOWEST = 2 ^ 32 -- priorities are well above -LOWEST and below LOWEST
+local has_entered = false -- whether a job that waited or was spilled may start now
 
 local function rank(stamp, head)
   return struct.pack('>I8I7', head[DUE], stamp)
@@ -43,6 +45,10 @@ local function lift(stamp, head)
     if head[CANCEL_ASKED] then
       redis.call('ZREM', ASKED, head[WORKER] .. '\0' .. head[TOKEN])
     end
+  elseif state == 'waiting' then
+    redis.call('ZREM', WAITING, bytes)
+  elseif state == 'spilled' then
+    redis.call('ZREM', SPILLED, bytes)
   elseif state == 'parked' then
     redis.call('ZREM', PARKED, 't' .. head[TASK] .. '\0' .. bytes, 'x\0' .. bytes)
   elseif FINAL[state] then
@@ -54,6 +60,8 @@ local function lift(stamp, head)
   end
 end
 
+local hand_on_key -- below: it lays another job
+
 -- Put a lifted job where its new state belongs, and save it. (To start to run is a matter of `claim.lua`.)
 local function lay(stamp, head, state, is_orphan)
   local bytes = bytes_of(stamp)
@@ -62,6 +70,10 @@ local function lay(stamp, head, state, is_orphan)
     lay_ready(stamp, head)
   elseif state == 'scheduled' then
     redis.call('ZADD', LATER, head[DUE], bytes)
+  elseif state == 'waiting' then
+    redis.call('ZADD', WAITING, 0, bytes)
+  elseif state == 'spilled' then
+    redis.call('ZADD', SPILLED, -head[PRIORITY], bytes)
   elseif state == 'parked' then
     redis.call('ZADD', PARKED, 0, (is_orphan and 't' .. head[TASK] or 'x') .. '\0' .. bytes)
   else
@@ -72,6 +84,20 @@ local function lay(stamp, head, state, is_orphan)
     redis.call('ZADD', EXPIRING, head[EXPIRES], bytes)
   end
   save(stamp, head)
+  if FINAL[state] then
+    hand_on_key(stamp, head)
+  end
+end
+
+-- Free the key of a job that has ended or goes. A successor is scheduled for the time it was pushed for.
+function hand_on_key(stamp, head)
+  local heir = let_go(stamp, head)
+  if heir then
+    local its = load(heir)
+    lift(heir, its)
+    lay(heir, its, 'scheduled')
+    has_entered = true
+  end
 end
 
 -- Note when the job ended and how long its record is to be kept.
@@ -85,6 +111,9 @@ end
 local function drop(stamp, head, now)
   local bytes = bytes_of(stamp)
   lift(stamp, head)
+  if not FINAL[head[STATE]] then
+    hand_on_key(stamp, head)
+  end
   for _, key in ipairs({ HEAD, BODY, STORY, RESULTS, NOTES }) do
     redis.call('HDEL', key, stamp)
   end

@@ -1,4 +1,5 @@
 -- The ids that came within the last ten minutes, on a cluster: see `push.lua`.
+-- include: shelf
 
 -- Let go of up to `limit` ids that came so long ago that no house can have lost them unnoticed.
 local function forget_recent(limit)

@@ -1,4 +1,5 @@
 -- Whose turn it is among the lanes of one queue. Jobs without a lane are a lane too, the one without a name.
+-- include: flow, shelf
 --
 -- A lane with a ready job stands in `open` if it may start it, in `timed` if it may at a known moment, and in neither
 -- if only an event can open it: as many of its jobs run as may, it is paused, its probes are under way. Whatever
@@ -25,10 +26,11 @@ end
 
 -- Read what meta tells of the queue, once in each step.
 local function read_queue()
-  local policy, flow
-  queue.order, queue.paused, queue.flowing, policy, flow, queue.sweep =
-    unpack(redis.call('HMGET', META, 'order', 'paused', 'flowing', 'policy', 'flow', 'sweep'))
+  local policy, flow, bounds
+  queue.order, queue.paused, queue.flowing, policy, flow, queue.sweep, bounds =
+    unpack(redis.call('HMGET', META, 'order', 'paused', 'flowing', 'policy', 'flow', 'sweep', 'bounds'))
   queue.flow = flow and cmsgpack.unpack(flow) or new_flow()
+  queue.bounds = bounds and cmsgpack.unpack(bounds)
   queue.limits, queue.lane_limits = NO_LIMITS, NO_LIMITS
   if queue.flowing and policy then
     take_on(policy)
@@ -129,8 +131,7 @@ local function place(lane, now)
   end
 end
 
--- Put the lanes that were stirred in their places, and save what the limits remember. Every step that moves jobs ends
--- so.
+-- Put the lanes that were stirred in their places, and save what the limits remember.
 local function close_round(now)
   for lane in pairs(stirred) do
     place(lane, now)

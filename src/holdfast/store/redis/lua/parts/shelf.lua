@@ -1,11 +1,12 @@
 -- One queue's jobs. A job is known here by its stamp, the number the house gave its id (see house.lua), and is in
 -- the one index that its state calls for.
+-- include: moment
 --
 -- Keys, all of one queue; every queue script is given all of them, in this order:
 --   meta      hash    order (fifo or lifo): the queue has come into being when this is there. paused (1).
 --                     declared, overlay: what program and operator have set, as `policy.overlay` packs it, and
 --                     revision: how often. What follows from both: flowing (1), policy, sweep. And flow: what the
---                     queue's own limits remember. See round.lua
+--                     queue's own limits remember: see round.lua. bounds: see bounds.lua. refused: how many pushes were
 --   head      hash    stamp -> the job's changing values, msgpack; the fields are listed below
 --   body      hash    stamp -> two bytes (length of the seal + 1, or 0: no seal), the seal, the envelope
 --   ready     zset    -priority; due and stamp as big-endian bytes, so that equals stand in order of due, then
@@ -13,7 +14,7 @@
 --   later     zset    due; stamp as bytes. The scheduled jobs
 --   running   zset    0; worker, NUL, stamp as bytes
 --   parked    zset    0; 't' and the task (parked for an unknown task) or 'x' (for another reason), NUL, stamp as bytes
---   expiring  zset    expires; stamp as bytes. Beside ready, later and parked
+--   expiring  zset    expires; stamp as bytes. Beside ready, laned, later, parked, waiting and spilled
 --   kept      zset    keep_until; stamp as bytes. The final jobs
 --   counts    hash    final state -> number of jobs in it
 --   story     hash    stamp -> reason, error, traceback of the last run, msgpack
@@ -35,15 +36,21 @@
 --   timed     zset    moment; lane. Lanes that have a ready job and may start it then
 --   idle      zset    moment; lane. Lanes that held no job when last seen, and when to see whether to forget them
 --   weights   hash    lane -> its share, where that is not 1
+--   holders   hash    key -> the jobs that have it, and the last success under it, msgpack: see identity.lua
+--   terms     zset    until when a success is remembered; key
+--   waiting   zset    0; stamp as bytes. Jobs that wait for the one that has their key
+--   spilled   zset    -priority; stamp as bytes. Jobs that wait for room
 
 local META, HEAD, BODY, READY, LATER, RUNNING, PARKED, EXPIRING, KEPT, COUNTS, STORY, RESULTS, NOTES, RUNS, TAGS,
-  ASKED, GONE, LEASES, TASKS, ENDED, RECENT, LANED, SINCE, LANES, OPEN, TIMED, IDLE, WEIGHTS = unpack(KEYS)
+  ASKED, GONE, LEASES, TASKS, ENDED, RECENT, LANED, SINCE, LANES, OPEN, TIMED, IDLE, WEIGHTS,
+  HOLDERS, TERMS, WAITING, SPILLED = unpack(KEYS)
 
--- The fields of a head. What is not set is false: a hole would not survive msgpack. The head of a job without a lane
--- ends before that field.
+-- The fields of a head. What is not set is false: a hole would not survive msgpack. The head of a plain job ends before
+-- LANE. REMEMBERED is how long its success is, OWN_EXPIRES what EXPIRES will be when a spilled job gets in.
 local ID, TASK, STATE, PRIORITY, DUE, CREATED, EXPIRES, GENERATION, DELIVERIES, FAILURES, CRASHES, BUDGET,
   KEEP_DONE, KEEP_DEAD, RESULT_TTL, CANCEL_ASKED, WORKER, TOKEN, CLAIMED, FINISHED, KEEP_UNTIL, RESULT_UNTIL,
-  TAGGED, RUN_COUNT, LANE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25
+  TAGGED, RUN_COUNT, LANE, KEY, VERSION, REMEMBERED, OWN_EXPIRES = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
 
 local SECOND, KEEP_RUNS, STAMP_BYTES = 1000000, 10, 7
 local FINAL = { succeeded = true, failed = true, cancelled = true, expired = true }

@@ -1,4 +1,5 @@
 -- How a claim chooses: the best job of a lane, and, in a queue that flows, the lane whose turn it is.
+-- include: moves
 
 -- Look at lanes whose time has come.
 local function wake_timed(now)
