@@ -477,6 +477,6 @@ def test_a_lease_ends_in_time_where_the_clocks_of_house_and_queue_differ(
     clock.advance(10)
     assert opened.rescue() == []
     clock.advance(0.000_001)
-    assert opened._link.call("claim", "q", worker, 1, "n" * 16, "", "", "", now_us=None) == b"lease"
+    assert opened._link.call("claim", "q", worker, 1, 0, "n" * 16, "", "", "", now_us=None) == b"lease"
     assert [len(one.jobs) for one in opened.rescue()] == [2]
     opened.close()

@@ -9,16 +9,15 @@ from statistics import median
 from typing import Any
 
 import pytest
-from redis.exceptions import ConnectionError as NoConnection
 
 from holdfast.errors import StoreError, StoreUnavailable
 from holdfast.model.query import Query
 from holdfast.model.verdict import done, released
 from holdfast.store.redis import bell
-from holdfast.store.redis.node import Flight
 from holdfast.store.redis.store import RedisStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, record, state
+from tests.support.lost_answers import lose_answers
 from tests.support.servers_valkey import ValkeyServer, new_namespace, shared_server
 
 Pair = tuple[RedisStore, RedisStore]
@@ -215,7 +214,7 @@ def test_a_lost_answer_neither_loses_nor_doubles_anything(
     worker, answers = enlisted(store), list[Any]()
     for place, step in enumerate(steps):
         if place == which:
-            _lose_answers(monkeypatch, 1)
+            lose_answers(monkeypatch, 1)
         answers.append(step())
     created, claims, lost, (_, more) = answers
     assert [answer.decision for answer in created] == ["created", "created"]
@@ -234,7 +233,7 @@ def test_claims_whose_answers_were_all_lost_are_given_to_the_worker_with_its_nex
     worker = enlisted(store)
     for _ in range(2):
         with monkeypatch.context() as broken:
-            _lose_answers(broken, 100)
+            lose_answers(broken, 100)
             with pytest.raises(StoreUnavailable):
                 store.claim(worker, ["default"], 3)
     claims = [claimed(store, worker) for _ in range(4)]
@@ -249,7 +248,7 @@ def test_a_claim_handed_back_twice_because_the_answer_was_lost_is_not_reported(
 ) -> None:
     job_id = pushed(store)
     claim = claimed(store)
-    _lose_answers(monkeypatch, 1)
+    lose_answers(monkeypatch, 1)
     assert store.settle([released(claim)]) == []
     assert state(store, job_id) == "ready"
     assert store.inspector.history(job_id) == []
@@ -324,17 +323,9 @@ def test_a_claim_among_many_jobs_does_as_many_steps_as_one_among_few(own: tuple[
     server, store = own
     worker = enlisted(store)
     store.push([job(priority=n % 7) for n in range(100)])
-    few = _commands_of(server, lambda: store.claim(worker, ["default"], 10))
+    few = server.commands_of(lambda: store.claim(worker, ["default"], 10))
     store.push([job(priority=n % 7) for n in range(5000)])
-    assert _commands_of(server, lambda: store.claim(worker, ["default"], 10)) <= few
-
-
-def _commands_of(server: ValkeyServer, act: Callable[[], object]) -> int:
-    act()
-    with server.client() as client:
-        client.config_resetstat()
-        act()
-        return sum(found["calls"] for found in client.info("commandstats").values())
+    assert server.commands_of(lambda: store.claim(worker, ["default"], 10)) <= few
 
 
 def _counts(store: RedisStore, queue: str) -> dict[str, int]:
@@ -352,21 +343,6 @@ def _is_asleep(store: RedisStore) -> bool:
 def _hang_up(kind: str) -> None:
     with shared_server().client() as client:
         client.execute_command("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
-
-
-def _lose_answers(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Carry out what is sent, and lose the next answers to calls of scripts."""
-    real = Flight.answers
-
-    def answers(flight: Flight) -> list[Any]:
-        nonlocal number
-        found = real(flight)
-        if number > 0 and flight._commands[0][0] == "EVALSHA" and not any(isinstance(one, Exception) for one in found):
-            number -= 1
-            return [NoConnection("the line was cut") for _ in found]
-        return found
-
-    monkeypatch.setattr(Flight, "answers", answers)
 
 
 def _in_a_child(act: Callable[[], object]) -> int:

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +51,14 @@ class ValkeyServer:
 
     def client(self) -> "redis.Redis":
         return redis.Redis(unix_socket_path=str(self.socket))
+
+    def commands_of(self, act: Callable[[], object]) -> int:
+        """Do something, the second time when all scripts are known, and count the commands that this took."""
+        act()
+        with self.client() as client:
+            client.config_resetstat()
+            act()
+            return sum(found["calls"] for found in client.info("commandstats").values())
 
     def kill(self) -> None:
         """Kill it as a crash would; its folder stays."""

@@ -18,13 +18,15 @@ time, so that a push can find that it is still fresh.
 `is_forced` passes by freshness and version, and by nothing else. Every answer names the job that stands, and says why.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from holdfast.model.job import NewJob, Pushed
 
 Act = Literal["create", "follow", "merge", "replace", "nothing"]
+
+FOR_EVER: Final = 2**52
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -82,25 +84,26 @@ def rule(new: NewJob, known: KeyState, now_us: int) -> Ruling:
     return Ruling("follow", Pushed(new.id, "created", f"it runs after job {holder.id}, which is running now"), asked)
 
 
-def remembered_until_us(keep_done_s: int, fresh_for_us: int | None, ended_us: int) -> int:
+def fresh_for_us(new: NewJob, version: str | None) -> int:
+    """Tell for how long after a success of this version the push is needless. 0: not at all."""
+    if new.is_forced or (new.version is not None and new.version != version):
+        return 0
+    if new.fresh_for_us is None:
+        return 0 if new.version is None else FOR_EVER
+    return new.fresh_for_us
+
+
+def remembered_until_us(keep_done_s: int, fresh_us: int | None, ended_us: int) -> int:
     """Tell how long the success of a job is remembered: as long as its record, or as it counts as fresh."""
-    return ended_us + max(keep_done_s * 1_000_000, fresh_for_us or 0)
+    return ended_us + max(keep_done_s * 1_000_000, fresh_us or 0)
 
 
 def _rule_on_success(new: NewJob, success: Success | None, now_us: int) -> Ruling:
-    if success is None or success.until_us <= now_us or new.is_forced or not _is_fresh(new, success, now_us):
+    if success is None or success.until_us <= now_us or now_us >= success.at_us + fresh_for_us(new, success.version):
         return Ruling("create", Pushed(new.id, "created"))
     ago_s = (now_us - success.at_us) / 1_000_000
     what = "" if new.version is None else f" with version {new.version!r}"
     return Ruling("nothing", Pushed(success.id, "duplicate", f"job {success.id} succeeded{what} {ago_s:.1f} s ago"))
-
-
-def _is_fresh(new: NewJob, success: Success, now_us: int) -> bool:
-    if new.version is not None and new.version != success.version:
-        return False
-    if new.fresh_for_us is None:
-        return new.version is not None
-    return now_us < success.at_us + new.fresh_for_us
 
 
 def _rule_on_waiting(new: NewJob, job: Holder) -> Ruling:

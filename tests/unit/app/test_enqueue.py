@@ -98,9 +98,7 @@ def test_many_may_hold_an_id_twice(app: Holdfast) -> None:
 def test_a_refusal_is_raised_by_one_and_marked_among_many(app: Holdfast) -> None:
     task = app.task(name="add", key="k", on_conflict="reject")(add)
     task.enqueue(1)
-    with pytest.raises(
-        DuplicateJob, match="has the key 'k' and has yet to start"
-    ):
+    with pytest.raises(DuplicateJob, match="has the key 'k' and has yet to start"):
         task.enqueue(2)
     (job,) = app.enqueue_many([task.s(3)])
     assert (job.decision, app.queues["default"].size()) == ("refused", 1)

@@ -136,7 +136,7 @@ class Handout:
             return []
         found = connection.execute(self._statements["take"], {**values, "seqs": seqs}, binary=True)
         rows = {row[0]: row for row in found}
-        return [Claim(*rows[seq][1:]) for seq in seqs]
+        return [Claim(*(*rows[seq][1:], round_.policy.is_limited)) for seq in seqs]
 
     # --- queues that do not -----------------------------------------------------------------------------
 

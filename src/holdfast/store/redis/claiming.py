@@ -14,7 +14,7 @@ script gives what they had handed out, under new tokens, until nothing of it is 
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,19 @@ from holdfast.store.redis.remainder import Remainder
 _record = msgspec.msgpack.Decoder(WorkerRecord).decode
 
 
+class Wish(NamedTuple):
+    """How many jobs are wanted, and how many more from queues without limits. Only the queue knows whether it has any."""
+
+    limit: int
+    ahead: int
+
+    def is_any(self, *, of_limited: bool = False) -> bool:
+        return self.limit + (0 if of_limited else self.ahead) > 0
+
+    def without(self, number: int) -> "Wish":
+        return Wish(self.limit - number, self.ahead)
+
+
 class Claims:
     """The claims of this process."""
 
@@ -36,19 +49,19 @@ class Claims:
         self._unanswered: dict[tuple[str, str], str] = {}
         """By worker and queue the nonces of claims whose answers were lost, with a space before each."""
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None) -> list[Claim]:
+    def claim(self, worker: str, queues: Sequence[str], wish: Wish, now_us: int | None) -> list[Claim]:
         """Hand out jobs, serving the queues in the order given."""
         queues = list(dict.fromkeys(queues))
-        if limit <= 0 or not queues:
+        if not (queues and wish.is_any()):
             self._ask_house(worker, now_us)
             return []
-        if len(queues) > 1:
-            queues = self._promising(worker, queues, now_us)
+        promising = self._promising(worker, queues, now_us) if len(queues) > 1 else [(queues[0], False)]
         claims: list[Claim] = []
-        for queue in queues:
-            if len(claims) < limit:
+        for queue, is_limited in promising:
+            left = wish.without(len(claims))
+            if left.is_any(of_limited=is_limited):
                 try:
-                    claims += self._claim_from(queue, worker, limit - len(claims), now_us)
+                    claims += self._claim_from(queue, worker, left, now_us)
                 except StoreError:
                     if claims:
                         return claims  # what the worker holds it must know of; the next claim tells what is wrong
@@ -56,28 +69,28 @@ class Claims:
         return claims
 
     def after(
-        self, calls: list[Call], worker: str, queue: str, limit: int, now_us: int | None
+        self, calls: list[Call], worker: str, queue: str, wish: Wish, now_us: int | None
     ) -> tuple[list[object], list[Claim]]:
         """Make other calls, and claim from one queue in the same round trip. Give their answers and the claims."""
         nonce, lost = secrets.token_hex(8), self._unanswered.get((worker, queue), "")
-        call = Call("claim", queue, (worker, limit, nonce, "", "", lost))
+        call = Call("claim", queue, (worker, *wish, nonce, "", "", lost))
         *answers, answer = self._sent([*calls, call], worker, queue, nonce, now_us)
         if isinstance(answer, bytes):
             try:
-                return answers, self._claim_from(queue, worker, limit, now_us)
+                return answers, self._claim_from(queue, worker, wish, now_us)
             except LeaseLost:
                 return answers, []  # nothing was claimed; the worker's next beat or claim tells it why
-        self._note_answer(worker, queue, len(answer) // 2 < limit)
+        self._note_answer(worker, queue, len(answer) // 2 < wish.limit)
         return answers, _claims(queue, answer)
 
-    def _claim_from(self, queue: str, worker: str, limit: int, now_us: int | None) -> list[Claim]:
+    def _claim_from(self, queue: str, worker: str, wish: Wish, now_us: int | None) -> list[Claim]:
         nonce, lost = secrets.token_hex(8), self._unanswered.get((worker, queue), "")
         lease: tuple[object, object] = ("", "")
         for _ in range(2):
-            call = Call("claim", queue, (worker, limit, nonce, *lease, lost))
+            call = Call("claim", queue, (worker, *wish, nonce, *lease, lost))
             answer = self._sent([call], worker, queue, nonce, now_us)[0]
             if not isinstance(answer, bytes):
-                self._note_answer(worker, queue, len(answer) // 2 < limit)
+                self._note_answer(worker, queue, len(answer) // 2 < wish.limit)
                 return _claims(queue, answer)
             if answer == b"ended":
                 break
@@ -86,15 +99,18 @@ class Claims:
             lease = (remainder.of(length), rows.pack(record.tasks))
         raise LeaseLost(f"worker {worker} has left or was given up for dead. Enlist under a new id.")
 
-    def _promising(self, worker: str, queues: list[str], now_us: int | None) -> list[str]:
-        """Choose, in one look, the queues in which a claim has anything to do. Raises LeaseLost like any claim."""
+    def _promising(self, worker: str, queues: Sequence[str], now_us: int | None) -> list[tuple[str, bool]]:
+        """Choose, in one look, the queues in which a claim has anything to do, and tell whether they have limits.
+
+        Raises LeaseLost like any claim.
+        """
         looks = [Call("look", queue) for queue in queues]
         lease, *found = self._link.try_run([Call("lease", None, (worker,)), *looks], now_us)
         if isinstance(lease, StoreUnavailable):
             raise lease
         _live(lease)
         return [
-            queue
+            (queue, bool(look[3]))
             for queue, look in zip(queues, found, strict=True)
             if not isinstance(look, StoreUnavailable) and (look[2] or (worker, queue) in self._unanswered)
         ]
@@ -116,7 +132,8 @@ class Claims:
 
 def _claims(queue: str, answer: object) -> list[Claim]:
     assert isinstance(answer, list)
-    return [rows.claim(queue, answer[place], answer[place + 1]) for place in range(0, len(answer), 2)]
+    is_limited = len(answer) % 2 == 1
+    return [rows.claim(queue, *answer[place : place + 2], is_limited) for place in range(0, len(answer) - 1, 2)]
 
 
 def _live(answer: object) -> tuple[bytes, WorkerRecord]:

@@ -10,7 +10,8 @@ from typing import Final
 
 _QUEUE_KEYS: Final = (
     "meta", "head", "body", "ready", "later", "running", "parked", "expiring", "kept", "counts", "story", "results",
-    "notes", "runs", "tags", "asked", "gone", "leases", "tasks", "ended", "recent",
+    "notes", "runs", "tags", "asked", "gone", "leases", "tasks", "ended", "recent", "laned", "since",
+    "lanes", "open", "timed", "idle", "weights", "holders", "terms", "waiting", "spilled",
 )  # fmt: skip
 """In the order in which `lua/parts/shelf.lua` names and explains them."""
 _HOUSE_KEYS: Final = ("ids", "stamp", "queues", "workers", "leases", "lengths", "leaving", "reports", "ended")

@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from holdfast.store.redis import rows
 from holdfast.store.redis.directory import Place, places
-from holdfast.store.redis.keys import EVERYBODY
 from holdfast.store.redis.link import Call, Link
-from holdfast.store.redis.relay import forget
+from holdfast.store.redis.relay import forget, rouse
 from holdfast.store.redis.roster import Roster
 
 SLICE: Final = 500
@@ -26,7 +25,7 @@ class RedisOperator:
         for place, answer in self._each("cancel", list(answers), now_us):
             answers[place.id] = answer.decode()
         if "asked" in answers.values():
-            self._rouse()
+            rouse(self._link)
         return answers
 
     def retry(self, ids: Iterable[str], now_us: int | None = None) -> list[str]:
@@ -44,12 +43,8 @@ class RedisOperator:
     def dismiss(self, workers: Iterable[str], now_us: int | None = None) -> list[str]:
         asked = self._roster.dismiss(list(dict.fromkeys(workers)), now_us)
         if asked:
-            self._rouse()
+            rouse(self._link)
         return asked
-
-    def _rouse(self) -> None:
-        """Have all workers beat now, and so learn of it. If this is not heard, they do so with their next beat."""
-        self._link.ask(("PUBLISH", self._link.keys.bell, EVERYBODY))
 
     def _effective(
         self, act: str, ids: list[str], now_us: int | None, seals: dict[str, bytes | None] | None = None

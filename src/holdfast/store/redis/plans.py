@@ -20,13 +20,10 @@ _AMPLE: Final = 1_000_000
 
 
 @lru_cache(maxsize=1024)
-def plan(outcome: Outcome, reason: str | None, delay_us: int) -> Plan:
+def plan(outcome: Outcome, reason: str | None, delay_us: int, again_us: int = 0) -> Plan:
     """Give the landings of a verdict with this outcome."""
-    cases = tuple(
-        _landing(Verdict("", "", "", outcome, delay_us=delay_us, reason=reason), is_poison, is_asked)
-        for is_poison in (False, True)
-        for is_asked in (False, True)
-    )
+    verdict = Verdict("", "", "", outcome, delay_us=delay_us, reason=reason, again_us=again_us)
+    cases = tuple(_landing(verdict, is_poison, is_asked) for is_poison in (False, True) for is_asked in (False, True))
     return cases[:1] if len(set(cases)) == 1 else cases
 
 
@@ -45,11 +42,11 @@ def _landing(verdict: Verdict, is_poison: bool, is_asked: bool) -> tuple[Any, ..
     is_orphan = landing.state == "parked" and landing.reason == UNKNOWN_TASK
     return (
         landing.state, delay, landing.failures, landing.crashes, landing.reason or False, landing.forgets_expiry,
-        _story(verdict, landing.state), is_orphan,
+        _story(verdict, landing.state), is_orphan, landing.begins_anew,
     )  # fmt: skip
 
 
 def _story(verdict: Verdict, state: str) -> str:
-    if state == "succeeded":
+    if verdict.outcome == "done":
         return "clear"
     return "keep" if verdict.outcome == "released" and state != "cancelled" else "tell"

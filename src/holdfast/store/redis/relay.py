@@ -1,4 +1,4 @@
-"""Freeing the ids of jobs that are gone: what crosses from a queue to the house.
+"""What crosses from a queue to others: the ids of jobs that are gone are freed, and workers are roused.
 
 A queue's script that drops jobs leaves a mark for each in `gone`. Whoever called it has the house forget the ids.
 If it dies before that, upkeep does so a while later, from the marks. The marks stand that long in any case: they
@@ -10,6 +10,7 @@ from typing import Final
 
 from holdfast.policy.moments import SECOND
 from holdfast.store.redis import rows
+from holdfast.store.redis.keys import EVERYBODY
 from holdfast.store.redis.link import Call, Link
 
 MARK_US: Final = 60 * SECOND
@@ -20,6 +21,11 @@ def forget(link: Link, gone: Sequence[tuple[str, str]]) -> None:
     """Free ids, each only while it has this stamp. Repeating it is harmless."""
     if gone:
         link.call("forget", None, rows.pack(gone), now_us=None)
+
+
+def rouse(link: Link) -> None:
+    """Have all workers beat now, and so learn what is wanted. If that is not heard, they do so with their next beat."""
+    link.ask(("PUBLISH", link.keys.bell, EVERYBODY))
 
 
 def forget_marks(link: Link, marks: dict[str, tuple[int, list[bytes]]]) -> None:

@@ -21,6 +21,7 @@ import msgspec
 from holdfast.errors import LeaseLost, StoreUnavailable
 from holdfast.model.verdict import CRASHED
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
+from holdfast.policy.flow import result_of
 from holdfast.policy.names import check_job_id
 from holdfast.store.redis import rows
 from holdfast.store.redis.link import Call, Link
@@ -58,7 +59,7 @@ class Roster:
 
     def leave(self, worker: str, now_us: int | None) -> None:
         _, queues = self._link.call("bury", None, worker, now_us=now_us)
-        args = (rows.pack([(worker, plan("released", None, 0), None, None, None, False)]),)
+        args = (rows.pack([(worker, plan("released", None, 0), None, None, None, False, result_of("released"))]),)
         self._link.run([Call("take_back", queue.decode(), args) for queue in queues], now_us)
 
     def rescue(self, now_us: int | None) -> list[Rescued]:
@@ -117,7 +118,7 @@ class Roster:
 
 def _crash(worker: str, is_forgotten: bool) -> tuple[object, ...]:
     told = f"worker {worker} fell silent: its lease ended"
-    return worker, plan("crashed", CRASHED, 0), "crashed", CRASHED, told, is_forgotten
+    return worker, plan("crashed", CRASHED, 0), "crashed", CRASHED, told, is_forgotten, result_of("crashed")
 
 
 def _shown(row: bytes, is_leaving: bool, report: bytes | None) -> WorkerRecord:

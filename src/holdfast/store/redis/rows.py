@@ -9,6 +9,8 @@ from holdfast.model.job import JobRecord, NewJob
 from holdfast.model.run import Run
 from holdfast.model.states import State, seen_as
 from holdfast.model.verdict import Outcome
+from holdfast.policy.flow import Flow
+from holdfast.store.redis.identities import identity
 
 STAMP_BYTES: Final = 7
 """How long a stamp is where it is kept as bytes: enough for microseconds since 1970, as far as Lua can count (2255)."""
@@ -42,6 +44,15 @@ class Head(msgspec.Struct, array_like=True):
     result_until_us: int | bool
     tags: tuple[str, ...] | bool
     runs: int
+    lane: str | bool = False
+    key: str | bool = False
+    version: str | bool = False
+
+
+class LaneRow(Flow, array_like=True):
+    """What the limits of a lane remember, and how many of its jobs run, in the order of `lua/parts/flow.lua`."""
+
+    running: int = 0
 
 
 class _Story(msgspec.Struct, array_like=True):
@@ -71,6 +82,7 @@ class _Progress(msgspec.Struct, array_like=True):
 
 pack: Final = msgspec.msgpack.Encoder().encode
 head_of: Final = msgspec.msgpack.Decoder(Head).decode
+flow_of: Final = msgspec.msgpack.Decoder(LaneRow).decode
 _story_of: Final = msgspec.msgpack.Decoder(_Story).decode
 _run_of: Final = msgspec.msgpack.Decoder(_RunRow).decode
 _progress_of: Final = msgspec.msgpack.Decoder(_Progress).decode
@@ -81,6 +93,7 @@ def new_row(stamp: str, job: NewJob, is_fresh: bool) -> tuple[Any, ...]:
     return (
         stamp, job.id, job.task, job.priority, job.delay_us, job.at_us, job.expires_us, job.crash_budget,
         job.keep_done_s, job.keep_dead_s, job.result_ttl_s, job.tags or None, raw(_body(job)), is_fresh,
+        job.lane, None if job.key is None else identity(job),
     )  # fmt: skip
 
 
@@ -96,13 +109,13 @@ def raw(data: bytes | None) -> msgspec.Raw | None:
     return msgspec.Raw(b"\xdb" + length.to_bytes(4, "big") + data)
 
 
-def claim(queue: str, packed: bytes, body: bytes) -> Claim:
+def claim(queue: str, packed: bytes, body: bytes, is_limited: bool) -> Claim:
     head = head_of(packed)
     seal, envelope = _parts(body)
     assert isinstance(head.token, str), "a claimed job has a token"
     return Claim(
         head.id, head.token, queue, head.task, envelope, seal, head.failures, head.crashes, head.crash_budget,
-        int(head.claimed_us), head.due_us,
+        int(head.claimed_us), head.due_us, is_limited,
     )  # fmt: skip
 
 
@@ -142,6 +155,9 @@ def record(queue: str, row: list[Any], now_us: int) -> JobRecord:
         progress=progress.fraction,
         progress_note=progress.note,
         tags=head.tags if isinstance(head.tags, tuple) else (),
+        lane=_text(head.lane),
+        key=_text(head.key),
+        version=_text(head.version),
     )
 
 

@@ -1,7 +1,7 @@
 """The scripts: one operation a file, put together with the parts that it names in its header.
 
-The first line of a file is its flags, which Redis wants to stay the first; a line `-- include: a, b` names the
-parts.
+The first line of a file is its flags, which Redis wants to stay the first; a line `-- include: a, b` names the parts. A part
+names those that it needs itself; each comes once, before the first that needs it.
 """
 
 import hashlib
@@ -30,10 +30,18 @@ class Script(NamedTuple):
 def script(name: str) -> Script:
     """Give the script of an operation."""
     flags, _, rest = (_FOLDER / f"{name}.lua").read_text(encoding="utf-8").partition("\n")
-    found = _INCLUDE.search(rest)
-    assert found is not None, f"{name}.lua names no parts"
-    parts = found[1].split(", ")
-    included = [(_FOLDER / "parts" / f"{part}.lua").read_text(encoding="utf-8") for part in parts]
-    text = "\n".join([flags, *included, rest])
+    parts = _parts(rest)
+    text = "\n".join([flags, *parts.values(), rest])
     sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
     return Script(name, text, sha, "house" in parts, "no-writes" not in flags, "bell" in parts)
+
+
+def _parts(text: str) -> dict[str, str]:
+    """Give the parts that a text needs, by name, each behind those that it needs itself."""
+    found = _INCLUDE.search(text)
+    parts: dict[str, str] = {}
+    for name in found[1].split(", ") if found else ():
+        part = (_FOLDER / "parts" / f"{name}.lua").read_text(encoding="utf-8")
+        parts |= {one: its for one, its in _parts(part).items() if one not in parts}
+        parts.setdefault(name, part)
+    return parts

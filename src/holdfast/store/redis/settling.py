@@ -14,6 +14,7 @@ from typing import Any, Final
 from holdfast.errors import StoreError
 from holdfast.model.claim import Progress
 from holdfast.model.verdict import Lost, Verdict
+from holdfast.policy.flow import result_of
 from holdfast.store.redis import rows
 from holdfast.store.redis.link import Call
 from holdfast.store.redis.plans import plan
@@ -73,9 +74,9 @@ def _call(queue: str, group: list[Any]) -> Call:
 def _verdict(verdict: Verdict) -> tuple[Any, ...]:
     return (
         rows.stamp_of(verdict.token), verdict.id, verdict.token,
-        plan(verdict.outcome, verdict.reason, verdict.delay_us), verdict.took_us,
+        plan(verdict.outcome, verdict.reason, verdict.delay_us, verdict.again_us), verdict.took_us,
         verdict.outcome if verdict.is_of_a_run else None, verdict.reason,
-        verdict.error, verdict.traceback, rows.raw(verdict.result),
+        verdict.error, verdict.traceback, rows.raw(verdict.result), result_of(verdict.outcome), verdict.slows_us,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from holdfast.policy.names import check_namespace
 from holdfast.store.protocol import Clock
 from holdfast.store.redis import server, upkeep
 from holdfast.store.redis.bell import Bells
-from holdfast.store.redis.claiming import Claims
+from holdfast.store.redis.claiming import Claims, Wish
 from holdfast.store.redis.inspector import RedisInspector
 from holdfast.store.redis.link import Call, Link, answered
 from holdfast.store.redis.operator import RedisOperator
@@ -77,8 +77,10 @@ class RedisStore:
         self._link.check_open()
         return push(self._link, jobs, now_us)
 
-    def claim(self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None) -> list[Claim]:
-        return self._claims.claim(worker, queues, limit, now_us)
+    def claim(
+        self, worker: str, queues: Sequence[str], limit: int, now_us: int | None = None, *, ahead: int = 0
+    ) -> list[Claim]:
+        return self._claims.claim(worker, queues, Wish(limit, ahead), now_us)
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
         with self._unanswered.batch(verdicts) as batch:
@@ -91,15 +93,17 @@ class RedisStore:
         queues: Sequence[str],
         limit: int,
         now_us: int | None = None,
+        *,
+        ahead: int = 0,
     ) -> tuple[list[Lost], list[Claim]]:
-        names = list(dict.fromkeys(queues))
-        if len(names) == 1 and limit > 0:
+        wish, queues = Wish(limit, ahead), list(dict.fromkeys(queues))
+        if len(queues) == 1 and wish.is_any():
             with self._unanswered.batch(verdicts) as batch:
-                answers, claims = self._claims.after(batch.calls, worker, names[0], limit, now_us)
+                answers, claims = self._claims.after(batch.calls, worker, queues[0], wish, now_us)
                 return batch.lost(answers), claims
         lost = self.settle(verdicts, now_us)
         try:
-            return lost, self._claims.claim(worker, names, limit, now_us)
+            return lost, self._claims.claim(worker, queues, wish, now_us)
         except (LeaseLost, StoreError):
             return lost, []  # nothing was claimed; the worker's next beat or claim tells it why
 
@@ -112,7 +116,7 @@ class RedisStore:
             names = self.queues.names() if queues is None else list(dict.fromkeys(queues))
             looks = answered(self._link.try_run([Call("look", name) for name in names], None))
             known = [look for look in looks if not isinstance(look, StoreUnavailable)]
-            pauses = [(int(moment) - int(now)) / SECOND for now, moment, _ in known if moment]
+            pauses = [(int(moment) - int(now)) / SECOND for now, moment, *_ in known if moment]
             return min(pauses, default=None)
 
         self._bells.work.sleep(seconds_to_next, 0 if self._bells.take_alarm() else timeout_s)
@@ -120,6 +124,18 @@ class RedisStore:
     def wake(self) -> None:
         self._link.check_open()
         self._bells.wake()
+
+    def wait_for_room(self, queue: str, timeout_s: float) -> bool:
+        self._link.check_open()
+
+        def look() -> float | None:
+            return 0 if self._link.is_closed or self._has_room(queue) else None
+
+        self._bells.over.sleep(look, timeout_s)
+        return self._has_room(queue)
+
+    def _has_room(self, queue: str) -> bool:
+        return bool(self._link.call("room", queue, now_us=None))
 
     def note(self, notes: Sequence[Progress], now_us: int | None = None) -> list[Lost]:
         batch = Batch(notes)

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Take up again the stamps of jobs that the house had lost, each only while its id has the stamp that was given since.
--- include: moment, house
+-- include: house
 -- Args: now, again, triples of id, stamp that was given since, and stamp that stands, space, queue, as msgpack.
 for _, one in ipairs(cmsgpack.unpack(ARGV[3])) do
   local place = redis.call('HGET', IDS, one[1])

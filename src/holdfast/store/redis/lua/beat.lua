@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Renew a live lease, and keep what the worker says of itself.
--- include: moment, house
+-- include: house
 -- Args: now, again, worker, report or ''.
 -- Answer: nothing if there is no live lease; else its length, whether the worker is to stop, all queues.
 -- Guarantee: a lease that has ended is never brought back.

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- End, for ever, the lease of one worker that leaves or of all that fell silent: the first half of leave and rescue.
--- include: moment, house
+-- include: house
 -- Args: now, again, worker or '' for the silent.
 -- Answer: whose leases were ended, and all queues.
 -- Guarantee: from here on nobody takes them for alive. What they hold is taken back queue by queue; if the caller dies

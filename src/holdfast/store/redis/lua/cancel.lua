@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Cancel jobs of one queue: at once where they have not started, by asking where they run.
--- include: moment, shelf, bell
+-- include: bell
 -- Args: now, again, bell, over, queue, pairs of stamp and id as msgpack.
 -- Answer: per pair cancelled, asked, final or unknown.
 local now, has_ended, answers = now_us(), false, {}
@@ -30,5 +30,7 @@ end
 for place, pair in ipairs(cmsgpack.unpack(ARGV[6])) do
   answers[place] = cancel(pair[1], pair[2])
 end
+close_step(now)
+ring_if_entered()
 ring_for_watchers(has_ended)
 return answers

@@ -1,25 +1,26 @@
 #!lua flags=allow-oom
--- Hand up to `limit` of the best jobs of one queue to one worker.
--- include: moment, shelf, bell
--- Args: now, again, bell, over, queue, worker, limit, nonce, how long its lease lives yet or '', its tasks as msgpack or '', nonces
--- of earlier calls whose answers were lost, with a space before each.
+-- Hand up to `limit` of the best jobs of one queue to one worker, and `ahead` more if the queue has no limits.
+-- include: turns, bell
+-- Args: now, again, bell, over, queue, worker, limit, ahead, nonce, how long its lease lives yet or '', its tasks as
+-- msgpack or '', nonces of earlier calls whose answers were lost, with a space before each.
 -- Answer: 'lease' if no live lease is known here (ask the house, and send it along), 'ended' if it was ended here;
--- else head and body of each job.
--- Guarantee: a job goes to at most one caller; its delivery is charged in the same step. What a lost answer held is
--- given first, under a new token, so that no answer that arrived holds a job of another one. Works when the server is
--- out of memory.
+-- else head and body of each job, and one more value at the end if the queue has limits.
+-- Guarantee: a job goes to at most one caller; its delivery, and its start against every limit, is charged in the
+-- same step. What a lost answer held is given first, under a new token and charged no more, so that no answer that
+-- arrived holds a job of another one. Works when the server is out of memory.
 local PROMOTE = 1000
 local now, has_ended, answers = now_us(), false, {}
-local worker, limit, nonce = ARGV[6], tonumber(ARGV[7]), ARGV[8]
+local worker, nonce, lease, tasks = ARGV[6], ARGV[9], ARGV[10], ARGV[11]
+local most = ARGV[7] + (queue.is_limited and 0 or ARGV[8])
 
 -- Give nil if the worker may claim, else the answer that says why not.
 local function refusal()
   if redis.call('ZSCORE', ENDED, worker) then
     return 'ended'
   end
-  if ARGV[9] ~= '' then
-    redis.call('ZADD', LEASES, 'GT', digits(now + ARGV[9]), worker)
-    redis.call('HSET', TASKS, worker, ARGV[10])
+  if lease ~= '' then
+    redis.call('ZADD', LEASES, 'GT', digits(now + lease), worker)
+    redis.call('HSET', TASKS, worker, tasks)
   end
   local ends = redis.call('ZSCORE', LEASES, worker)
   return not (ends and tonumber(ends) >= now) and 'lease' or nil
@@ -34,25 +35,29 @@ local function promote()
   end
 end
 
--- Make ready up to `limit` jobs that were parked because nobody knew their task, oldest first.
+-- Make ready as many jobs as are wanted that were parked because nobody knew their task, oldest first.
 local function recall()
   if redis.call('EXISTS', PARKED) == 0 then
     return
   end
   local found = {}
   for _, task in ipairs(cmsgpack.unpack(redis.call('HGET', TASKS, worker))) do
-    for _, member in ipairs(under(PARKED, 't' .. task, limit)) do
+    for _, member in ipairs(under(PARKED, 't' .. task, most)) do
       found[#found + 1] = string.sub(member, -STAMP_BYTES)
     end
   end
   table.sort(found)
-  for place = 1, math.min(limit, #found) do
+  for place = 1, math.min(most, #found) do
     local stamp = stamp_in(found[place], 1)
     local head = load(stamp)
     lift(stamp, head)
     redis.call('HDEL', STORY, stamp)
     lay(stamp, head, 'ready')
   end
+end
+
+local function wanted()
+  return most - #answers / 2
 end
 
 local function answer(stamp, packed)
@@ -79,10 +84,10 @@ end
 -- Give what was handed out in answers that were lost.
 local function hand_over(lost)
   for _, member in ipairs(under(RUNNING, worker)) do
-    local stamp = stamp_in(member, #worker + 2)
+    local stamp = stamp_at_end(member)
     local head = load(stamp)
     local made_with = string.match(head[TOKEN], '%-(................)')
-    if #answers < 2 * limit and string.find(lost, ' ' .. made_with, 1, true) then
+    if wanted() > 0 and string.find(lost, ' ' .. made_with, 1, true) then
       give_again(stamp, head)
     end
   end
@@ -96,59 +101,82 @@ local function take(stamp, head)
     redis.call('HDEL', NOTES, stamp)
   end
   redis.call('ZADD', RUNNING, 0, worker .. '\0' .. bytes_of(stamp))
+  count_running(head[LANE] or '', 1)
   local packed = cmsgpack.pack(head)
   redis.call('HSET', HEAD, stamp, packed)
   answer(stamp, packed)
 end
 
--- Give the best ready jobs, of one priority at most if the queue is LIFO: within a priority it is read backwards.
-local function best(number)
-  if redis.call('HGET', META, 'order') ~= 'lifo' then
-    return redis.call('ZRANGE', READY, 0, number - 1)
+-- Hand out a ready job, if its time to start has not passed: more may have expired than the bounded part could end.
+-- Give whether. What is done in vain is bounded, too, so that a claim does not hold up the server.
+local function hand_out(stamp)
+  local head = load(stamp)
+  if head[EXPIRES] and head[EXPIRES] <= now then
+    expire(stamp, head, now)
+    has_ended = true
+    return false
   end
-  local first = redis.call('ZRANGE', READY, 0, 0, 'WITHSCORES')
-  if not first[2] then
-    return {}
-  end
-  return redis.call('ZRANGE', READY, first[2], first[2], 'BYSCORE', 'REV', 'LIMIT', 0, number)
+  lift(stamp, head)
+  take(stamp, head)
+  return true
 end
 
-local function hand_out()
-  while #answers < 2 * limit do
-    local members = best(math.min(limit - #answers / 2, PROMOTE))
+-- Serve a queue that does not flow. It reads as many jobs at once as are wanted.
+local function serve_plainly()
+  local vain = 0
+  while wanted() > 0 and vain < SLICE do
+    local members = best(math.min(wanted(), PROMOTE))
     if #members == 0 then
       return
     end
     for _, member in ipairs(members) do
-      local stamp = stamp_in(member, 9)
-      local head = load(stamp)
-      if head[EXPIRES] and head[EXPIRES] <= now then -- more had expired than the bounded part could end
-        expire(stamp, head, now)
-        has_ended = true
-      else
-        lift(stamp, head)
-        take(stamp, head)
-      end
+      vain = vain + (hand_out(stamp_at_end(member)) and 0 or 1)
     end
   end
 end
 
-if redis.call('EXISTS', META) == 0 then -- there is no such queue, and asking does not make it
-  return ARGV[9] == '' and 'lease' or answers
+-- Serve the lanes in their turns.
+local function serve_by_turns()
+  local vain = 0
+  wake_timed(now)
+  if queue.sweep then
+    sweep(now)
+  end
+  while wanted() > 0 and vain < SLICE and queue_opening(now) == 0 do
+    local lane = redis.call('ZRANGE', OPEN, 0, 0)[1]
+    if not lane then
+      return
+    end
+    vain = vain + (serve(lane, hand_out, now) and 0 or 1)
+  end
+end
+
+if not queue.order then -- there is no such queue, and asking does not make it
+  return lease == '' and 'lease' or answers
 end
 local refused = refusal()
 if refused then
   return refused
 end
-local lost = ARGV[11] .. (is_again() and ' ' .. nonce or '')
+local lost = ARGV[12] .. (is_again() and ' ' .. nonce or '')
 if lost ~= '' then
   hand_over(lost)
 end
-if not is_paused() then
+if not is_paused() and most > 0 then
   has_ended = expire_due(PROMOTE, now) > 0
   promote()
   recall()
-  hand_out()
+  if queue.flowing then
+    close_round(now)
+    serve_by_turns()
+  else
+    serve_plainly()
+  end
+  close_step(now)
 end
+ring_if_entered()
 ring_for_watchers(has_ended)
+if queue.is_limited then
+  answers[#answers + 1] = '1'
+end
 return answers

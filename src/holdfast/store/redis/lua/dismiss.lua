@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Note that workers are to stop; each learns of it with its next beat.
--- include: moment, house
+-- include: house
 -- Args: now, again, worker...
 -- Answer: those that hold a live lease.
 local now, live = now_us(), {}

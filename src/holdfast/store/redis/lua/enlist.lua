@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Begin a worker's lease.
--- include: moment, house
+-- include: house
 -- Args: now, again, worker, length of the lease, record.
 -- Answer: 1, or 0 if the id was ever seen.
 -- Guarantee: an id enlists once. Sent again after a lost answer, it is the same enlisting.

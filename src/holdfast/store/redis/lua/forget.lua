@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Free the ids of jobs that are gone, each only while it still has the stamp that is gone.
--- include: moment, house
+-- include: house
 -- Args: now, again, pairs of id and stamp as msgpack.
 -- Guarantee: repeated any number of times, at any later time, it never frees an id that was given out anew.
 for _, pair in ipairs(cmsgpack.unpack(ARGV[3])) do

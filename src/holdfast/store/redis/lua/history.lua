@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Read the finished runs that are kept of one job, oldest first.
--- include: moment, shelf
+-- include: shelf
 -- Args: now, again, stamp.
 local runs, head = {}, load(ARGV[3])
 if not head then

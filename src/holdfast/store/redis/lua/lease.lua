@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Tell how a worker's lease stands.
--- include: moment, house
+-- include: house
 -- Args: now, again, worker.
 -- Answer: how long it lives yet and its record; or why there is none.
 local worker, now = ARGV[3], now_us()

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Record how far runs have come.
--- include: moment, shelf, landing
+-- include: fence
 -- Args: now, again, notes as msgpack: stamp, id, token, packed progress.
 -- Answer: place and reason of each note that was refused.
 local lost = {}

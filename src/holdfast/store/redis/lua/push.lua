@@ -1,16 +1,22 @@
 #!lua
 -- Store the jobs of one queue that have their stamps: the second half of a push.
--- include: moment, shelf, bell
+-- include: recent, admission, bell
 -- Args: now, again, bell, over, queue, jobs as msgpack: stamp, id, task, priority, delay, at, expires, crash budget,
--- keep_done, keep_dead, result_ttl, tags, body, whether the stamp was made for this push; '1' if the house may be on
--- another node.
--- Answer: per job 1 (created), 0 (it is there), -1 (its stamp is of a job that is gone, or of another: reserve anew), or
--- the stamp under which it is there: the house had lost it, and is to be told.
--- Guarantee: a stamp is stored once, however often it is sent. Refused as a whole when the server is out of memory.
+-- keep_done, keep_dead, result_ttl, tags, body, whether the stamp was made for this push, lane, identity (nil: it has
+-- no key); '1' if the house may be on another node. An identity is key, version, how long a success is remembered, and
+-- what `policy.identity` rules: on a job that waits, on one that runs (of the same version, of another), whether that
+-- is asked to stop, and for how long a success makes the push needless (of the same version, of another).
+-- Answer: per job 1 (created), 0 (it is there), -1 (its stamp is of a job that is gone, or of another: reserve anew),
+-- -2 (refused: no room); 'spilled' and the bound; 'known' and what was known of its key, as msgpack, which decides what
+-- became of it; or, as text, the stamp under which it is there: the house had lost it, and is to be told.
+-- Guarantee: a stamp is stored once, however often it is sent. Identity, room and the job are one step. Refused as a
+-- whole when the server is out of memory.
 -- Sent again after a lost answer, a job with a stamp of its own that is there was stored by the earlier call: created.
--- A house on another node may have lost its last writes when a replica took over. Then it gives an id whose job is here a
--- second stamp. The ids that came recently are kept here, so that such a job is found and not stored twice.
-local now, before, answers = now_us(), next_claimable(), {}
+-- A stamp that was not stored is marked as gone, so that nobody takes it up while the house is told to forget it.
+-- A house on another node may have lost its last writes when a replica took over. Then it gives an id whose job is here
+-- a second stamp. The ids that came recently are kept here, so that such a job is found and not stored twice.
+local now, has_ended, answers, unstored = now_us(), false, {}, {}
+local before = next_claimable(now)
 local is_apart = ARGV[7] == '1'
 
 -- Give the stamp under which a job of this id is here, if it came recently.
@@ -20,35 +26,135 @@ local function known_as(id)
   return head and head[ID] == id and digits(stamp)
 end
 
-redis.call('HSETNX', META, 'order', 'fifo')
-for place, job in ipairs(cmsgpack.unpack(ARGV[6])) do
-  local stamp, id, task, priority, delay, at, expires = unpack(job, 1, 7)
-  local budget, keep_done, keep_dead, ttl, tags, body, is_fresh = unpack(job, 8, 14)
-  local there, other = load(stamp), known_as(id)
-  if there then
-    answers[place] = there[ID] ~= id and -1 or is_fresh and is_again() and 1 or 0
-  elseif other then
-    answers[place] = other
-  elseif redis.call('ZSCORE', GONE, bytes_of(stamp) .. id) then
-    answers[place] = -1
-  else
-    local due = math.max(now, at or now + delay)
-    redis.call('HSET', BODY, stamp, body)
-    if is_apart then
-      redis.call('ZADD', RECENT, stamp, id)
-    end
-    for _, tag in ipairs(tags or {}) do
-      redis.call('ZADD', TAGS, 0, tag .. '\0' .. bytes_of(stamp))
-    end
-    lay(stamp, {
-      id, task, false, priority, due, now, expires or false, 1, 0, 0, 0, budget, keep_done, keep_dead, ttl,
-      false, false, false, false, false, false, false, tags or false, 0,
-    }, due > now and 'scheduled' or 'ready')
-    answers[place] = 1
+local function read(row)
+  local job = {}
+  job.stamp, job.id, job.task, job.priority, job.delay, job.at, job.expires = unpack(row, 1, 7)
+  job.budget, job.keep_done, job.keep_dead, job.ttl, job.tags, job.body, job.is_fresh, job.lane = unpack(row, 8, 15)
+  if row[16] then
+    job.key, job.version, job.remembered, job.on_waiting, job.on_running_same, job.on_running_other, job.asks,
+      job.fresh_after_same, job.fresh_after_other = unpack(row[16], 1, 9)
   end
+  job.due = math.max(now, job.at or now + job.delay)
+  return job
+end
+
+local function new_head(job)
+  local head = {
+    job.id, job.task, false, job.priority, job.due, now, job.expires or false, 1, 0, 0, 0, job.budget,
+    job.keep_done, job.keep_dead, job.ttl, false, false, false, false, false, false, false, job.tags or false, 0,
+  }
+  if job.lane or job.key then
+    head[LANE] = job.lane or false
+  end
+  if job.key then
+    head[KEY], head[VERSION], head[REMEMBERED] = job.key, job.version or false, job.remembered
+  end
+  return head
+end
+
+-- Have a job that is spilled expire when it has found no room for long enough.
+local function give_term(head)
+  for field = LANE, REMEMBERED do
+    head[field] = head[field] or false
+  end
+  head[OWN_EXPIRES] = head[EXPIRES]
+  head[EXPIRES] = math.min(now + queue.bounds[SPILL_TTL], head[EXPIRES] or math.huge)
+end
+
+-- Store a job, in this state or as its time says.
+local function store(job, state)
+  local stamp, head = job.stamp, new_head(job)
+  if job.lane then
+    begin_to_flow()
+  end
+  if state == 'spilled' then
+    give_term(head)
+  end
+  state = state or job.due > now and 'scheduled' or 'ready'
+  redis.call('HSET', BODY, stamp, job.body)
+  for _, tag in ipairs(job.tags or {}) do
+    redis.call('ZADD', TAGS, 0, tag .. '\0' .. bytes_of(stamp))
+  end
+  if is_apart then
+    redis.call('ZADD', RECENT, stamp, job.id)
+  end
+  lay(stamp, head, state)
+  hold(stamp, head, state)
+end
+
+local function turn_away(job, act)
+  if queue.bounds[IS_SPILLING] and act == 'create' then
+    store(job, 'spilled')
+    return { 'spilled', queue.bounds[MOST_WAITING] }
+  end
+  redis.call('HINCRBY', META, 'refused', 1)
+  unstored[job.stamp] = job.id
+  return -2
+end
+
+-- Do to the job that has the key what is ruled. Give the state to store the new one in, if that is fixed.
+local function make_way(act, stamp, head, known, job)
+  if act == 'follow' then
+    if job.asks then
+      ask_to_stop(stamp, head)
+    end
+    return 'waiting'
+  end
+  if act == 'replace' then
+    has_ended = true
+    return clear(stamp, head, known, job.id, now)
+  end
+end
+
+-- Store a job that is not here yet, unless its key or the queue's bound say otherwise.
+local function admit(job)
+  local act, answer, known, stamp, head = 'create', 1, nil, nil, nil
+  if job.key then
+    known = known_of(job.key)
+    act, stamp, head = ruled(job, known, now)
+    answer = act == 'create' and 1 or { 'known', told(known, now) }
+  end
+  if act == 'merge' or act == 'nothing' then
+    unstored[job.stamp] = job.id
+    if act == 'merge' then
+      merge(stamp, head, job.priority, job.due)
+    end
+    return answer
+  end
+  if not has_room(act == 'replace' and SIZED[head[STATE]] and 1 or 0) then
+    return turn_away(job, act)
+  end
+  store(job, make_way(act, stamp, head, known, job))
+  return answer
+end
+
+local function take_in(job)
+  local there, other = load(job.stamp), known_as(job.id)
+  if there then
+    return there[ID] ~= job.id and -1 or job.is_fresh and is_again() and 1 or 0
+  end
+  if other then
+    return other
+  end
+  if unstored[job.stamp] or redis.call('ZSCORE', GONE, bytes_of(job.stamp) .. job.id) then
+    return -1
+  end
+  return admit(job)
+end
+
+if not queue.order then
+  redis.call('HSET', META, 'order', 'fifo')
+end
+for place, row in ipairs(cmsgpack.unpack(ARGV[6])) do
+  answers[place] = take_in(read(row))
+end
+for stamp, id in pairs(unstored) do
+  redis.call('ZADD', GONE, now, bytes_of(stamp) .. id)
 end
 if is_apart then
   forget_recent(1000)
 end
-ring_if_sooner(before)
+close_step(now)
+ring_if_sooner(before, now)
+ring_for_watchers(has_ended)
 return answers

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Read whole records of one queue.
--- include: moment, shelf
+-- include: shelf
 -- Args: now, again, stamp...
 -- Answer: now; per stamp head, body, story, result, progress; nothing for a job that is not there.
 local records = {}

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Read the changing values of jobs of one queue.
--- include: moment, shelf
+-- include: shelf
 -- Args: now, again, stamp...
 -- Answer: per stamp its head; nothing for a job that is not there.
 local heads = {}

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Bring a queue's copy of a worker's lease up to date: the second half of a beat.
--- include: moment, shelf
+-- include: shelf
 -- Args: now, again, worker, how long its lease lives yet.
 -- Answer: the tokens of its running jobs that someone cancelled.
 local worker, tokens = ARGV[3], {}

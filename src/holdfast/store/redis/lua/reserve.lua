@@ -1,6 +1,6 @@
 #!lua
 -- Give each id of a batch a stamp and a queue, unless it has them: the first half of a push.
--- include: moment, house
+-- include: house
 -- Args: now, again, pairs of id and queue as msgpack.
 -- Answer: per pair its stamp and the queue that holds the id, behind a '+' if the stamp is new.
 -- Guarantee: an id has one stamp and one queue until it is forgotten. A caller that dies before the second half leaves

@@ -1,8 +1,10 @@
 #!lua flags=no-writes
 -- Tell what one queue holds and how it is set.
--- include: moment, shelf
+-- include: round
 -- Args: now, again.
--- Answer: order, paused, states with their counts, the due time of the oldest ready job and of the next scheduled one.
+-- Answer: now, declared policy, overlay, paused, states with their counts, the due time of the oldest ready job and
+-- of the next scheduled one, what the queue's own limits remember, how many pushes were
+-- refused.
 -- Cost: O(log n) for each priority in use.
 local now = now_us()
 
@@ -26,20 +28,25 @@ end
 local late = redis.call('ZCOUNT', LATER, '-inf', now)
 local head = redis.call('ZRANGE', LATER, 0, 0, 'WITHSCORES')
 local next_due = redis.call('ZRANGE', LATER, '(' .. digits(now), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-local oldest = oldest_ready()
+local oldest = math.min(oldest_ready(), tonumber(redis.call('ZRANGE', SINCE, 0, 0, 'WITHSCORES')[2]) or math.huge)
 if late > 0 then
   oldest = math.min(oldest, tonumber(head[2]))
 end
 return {
-  redis.call('HGET', META, 'order') or 'fifo',
+  digits(now),
+  redis.call('HMGET', META, 'declared', 'overlay'),
   is_paused() and 1 or 0,
   {
-    'ready', redis.call('ZCARD', READY) + late,
+    'ready', redis.call('ZCARD', READY) + redis.call('ZCARD', LANED) + late,
     'scheduled', redis.call('ZCARD', LATER) - late,
     'running', redis.call('ZCARD', RUNNING),
     'parked', redis.call('ZCARD', PARKED),
+    'waiting', redis.call('ZCARD', WAITING),
+    'spilled', redis.call('ZCARD', SPILLED),
   },
   redis.call('HGETALL', COUNTS),
   oldest < math.huge and digits(oldest) or '',
   next_due[2] or '',
+  cmsgpack.pack(queue.flow),
+  redis.call('HGET', META, 'refused') or '0',
 }

@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- Make parked jobs of one queue ready, at the place they had.
--- include: moment, shelf, bell
+-- include: bell
 -- Args: now, again, bell, over, queue, stamp, id and seal (or nil: leave it) as msgpack.
 -- Answer: per job 1 if it took effect, else 0.
-local before, answers = next_claimable(), {}
+local now, answers = now_us(), {}
+local before = next_claimable(now)
 
 local function reseal(stamp, seal)
   local body = redis.call('HGET', BODY, stamp)
@@ -25,5 +26,6 @@ for place, one in ipairs(cmsgpack.unpack(ARGV[6])) do
     answers[place] = 1
   end
 end
-ring_if_sooner(before)
+close_step(now)
+ring_if_sooner(before, now)
 return answers

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Make sure that stamps which stand for nothing here never will.
--- include: moment, shelf
+-- include: shelf
 -- Args: now, again, pairs of stamp and id as msgpack.
 -- Answer: per pair 1 if the job is here, else 0: its stamp is marked as gone.
 -- Guarantee: a push that was under way with that stamp is refused from now on, so the id can be given to another queue.

@@ -1,4 +1,5 @@
 -- What crosses queues, in one place: which queue holds an id, which queues there are, who holds a lease.
+-- include: moment
 --
 -- Keys; every house script is given all of them, in this order:
 --   ids       hash    id -> stamp, space, queue. The directory

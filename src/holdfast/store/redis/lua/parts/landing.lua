@@ -1,7 +1,9 @@
 -- How a run ends. Where the job lands is decided by `policy.landing`; it arrives here as a plan: one landing, or four
 -- of which the job's own values choose (by: has it used up its crash budget, was it asked to cancel).
 -- A landing is state, delay or false (keep the due time), failures to charge, crashes to charge, reason, whether its
--- expiry is forgotten, what becomes of its story ('keep', 'clear' or 'tell'), whether it is parked for an unknown task.
+-- expiry is forgotten, what becomes of its story ('keep', 'clear' or 'tell'), whether it is parked for an unknown task,
+-- whether it opens its next generation.
+-- include: moves
 
 local function chosen(plan, head)
   if #plan == 1 then
@@ -35,13 +37,34 @@ local function explain(stamp, how, reason, run)
   end
 end
 
+-- Tell the limits of the job's lane and of its queue how its run ended.
+local function tell_limits(lane, run, now)
+  if run.slows > 0 then
+    begin_to_flow()
+    local slowed = lane == '' and queue.flow or changing_flow(lane)
+    slowed[SLOW_UNTIL] = math.max(slowed[SLOW_UNTIL], now + run.slows)
+    queue.has_changed = true
+  end
+  if queue.limits[BREAKER] then
+    end_run(queue.flow, queue.limits, run.told, now)
+    queue.has_changed = true
+  end
+  if queue.lane_limits[BREAKER] then
+    end_run(changing_flow(lane), queue.lane_limits, run.told, now)
+  end
+end
+
 -- Carry out one verdict on a running job. Give whether it has ended.
 local function land(stamp, head, run, now)
-  local state, delay, failures, crashes, reason, forgets, how, is_orphan = unpack(chosen(run.plan, head), 1, 8)
+  local state, delay, failures, crashes, reason, forgets, how, is_orphan, is_anew = unpack(chosen(run.plan, head), 1, 9)
   remember(stamp, head, run, now)
   lift(stamp, head)
+  tell_limits(head[LANE] or '', run, now)
   head[WORKER], head[TOKEN], head[CLAIMED] = false, false, false
   head[FAILURES], head[CRASHES] = head[FAILURES] + failures, head[CRASHES] + crashes
+  if is_anew then
+    head[GENERATION], head[FAILURES], head[CRASHES] = head[GENERATION] + 1, 0, 0
+  end
   if delay then
     head[DUE] = now + delay
   end
@@ -49,6 +72,9 @@ local function land(stamp, head, run, now)
     head[EXPIRES] = false
   end
   explain(stamp, how, reason, run)
+  if run.outcome == 'done' then
+    succeed(head, now)
+  end
   if state == 'succeeded' then
     head[RESULT_UNTIL] = now + head[RESULT_TTL] * SECOND
     if run.result then
@@ -71,25 +97,10 @@ local function end_lease(worker, run, now)
     redis.call('HDEL', TASKS, worker)
   end
   for _, member in ipairs(under(RUNNING, worker)) do
-    local stamp = stamp_in(member, #worker + 2)
+    local stamp = stamp_at_end(member)
     local head = load(stamp)
     ids[#ids + 1] = head[ID]
     has_ended = land(stamp, head, run, now) or has_ended
   end
   return ids, has_ended
-end
-
--- Say why a token is void, or give the head of the job that runs under it.
-local function held(stamp, id, token)
-  local head = load(stamp)
-  if not head or head[ID] ~= id then
-    return nil, 'there is no job ' .. id
-  end
-  if head[STATE] ~= 'running' then
-    return nil, 'job ' .. id .. ' is not running any more: it is ' .. head[STATE]
-  end
-  if head[TOKEN] ~= token then
-    return nil, 'job ' .. id .. ' was claimed again, by worker ' .. head[WORKER]
-  end
-  return head
 end

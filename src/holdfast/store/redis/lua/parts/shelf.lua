@@ -1,15 +1,20 @@
 -- One queue's jobs. A job is known here by its stamp, the number the house gave its id (see house.lua), and is in
--- the one index that its state calls for. A move is lift, change, lay; a script is one step, so nobody sees between.
+-- the one index that its state calls for.
+-- include: moment
 --
 -- Keys, all of one queue; every queue script is given all of them, in this order:
---   meta      hash    order (fifo or lifo), paused (1): the queue has come into being when this is there
+--   meta      hash    order (fifo or lifo): the queue has come into being when this is there. paused (1).
+--                     declared, overlay: what program and operator have set, as `policy.overlay` packs it, and
+--                     revision: how often. What follows from both: flowing (1), policy, sweep. And flow: what the
+--                     queue's own limits remember: see round.lua. bounds: see bounds.lua. refused: how many pushes were
 --   head      hash    stamp -> the job's changing values, msgpack; the fields are listed below
 --   body      hash    stamp -> two bytes (length of the seal + 1, or 0: no seal), the seal, the envelope
---   ready     zset    -priority; due and stamp as big-endian bytes, so that equals stand in order of due, then stamp
+--   ready     zset    -priority; due and stamp as big-endian bytes, so that equals stand in order of due, then
+--                     stamp. The ready jobs without a lane
 --   later     zset    due; stamp as bytes. The scheduled jobs
 --   running   zset    0; worker, NUL, stamp as bytes
 --   parked    zset    0; 't' and the task (parked for an unknown task) or 'x' (for another reason), NUL, stamp as bytes
---   expiring  zset    expires; stamp as bytes. Beside ready, later and parked
+--   expiring  zset    expires; stamp as bytes. Beside ready, laned, later, parked, waiting and spilled
 --   kept      zset    keep_until; stamp as bytes. The final jobs
 --   counts    hash    final state -> number of jobs in it
 --   story     hash    stamp -> reason, error, traceback of the last run, msgpack
@@ -23,14 +28,29 @@
 --   tasks     hash    worker -> the tasks it knows, msgpack
 --   ended     zset    when; worker. Workers whose lease was ended here, for ever
 --   recent    zset    stamp; id. On a cluster, the jobs that came within the last ten minutes: see `push.lua`
+--   laned     zset    0; lane, NUL, priority (turned around, 5 bytes), due and stamp as bytes, so that the jobs of a
+--                     lane stand together, the best first. The ready jobs with a lane
+--   since     zset    due; stamp as bytes. The same jobs, so that the one due longest is found
+--   lanes     hash    lane -> what its limits remember, and how many of its jobs run, msgpack: see flow.lua
+--   open      zset    turn; lane. Lanes that have a ready job and may start it
+--   timed     zset    moment; lane. Lanes that have a ready job and may start it then
+--   idle      zset    moment; lane. Lanes that held no job when last seen, and when to see whether to forget them
+--   weights   hash    lane -> its share, where that is not 1
+--   holders   hash    key -> the jobs that have it, and the last success under it, msgpack: see identity.lua
+--   terms     zset    until when a success is remembered; key
+--   waiting   zset    0; stamp as bytes. Jobs that wait for the one that has their key
+--   spilled   zset    -priority; stamp as bytes. Jobs that wait for room
 
 local META, HEAD, BODY, READY, LATER, RUNNING, PARKED, EXPIRING, KEPT, COUNTS, STORY, RESULTS, NOTES, RUNS, TAGS,
-  ASKED, GONE, LEASES, TASKS, ENDED, RECENT = unpack(KEYS)
+  ASKED, GONE, LEASES, TASKS, ENDED, RECENT, LANED, SINCE, LANES, OPEN, TIMED, IDLE, WEIGHTS,
+  HOLDERS, TERMS, WAITING, SPILLED = unpack(KEYS)
 
--- The fields of a head. What is not set is false: a hole would not survive msgpack.
+-- The fields of a head. What is not set is false: a hole would not survive msgpack. The head of a plain job ends before
+-- LANE. REMEMBERED is how long its success is, OWN_EXPIRES what EXPIRES will be when a spilled job gets in.
 local ID, TASK, STATE, PRIORITY, DUE, CREATED, EXPIRES, GENERATION, DELIVERIES, FAILURES, CRASHES, BUDGET,
   KEEP_DONE, KEEP_DEAD, RESULT_TTL, CANCEL_ASKED, WORKER, TOKEN, CLAIMED, FINISHED, KEEP_UNTIL, RESULT_UNTIL,
-  TAGGED, RUN_COUNT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24
+  TAGGED, RUN_COUNT, LANE, KEY, VERSION, REMEMBERED, OWN_EXPIRES = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
 
 local SECOND, KEEP_RUNS, STAMP_BYTES = 1000000, 10, 7
 local FINAL = { succeeded = true, failed = true, cancelled = true, expired = true }
@@ -43,8 +63,9 @@ local function stamp_in(bytes, place)
   return digits((struct.unpack('>I7', bytes, place)))
 end
 
-local function rank(stamp, head)
-  return struct.pack('>I8I7', head[DUE], stamp)
+-- Give the stamp of a member that ends with it.
+local function stamp_at_end(member)
+  return stamp_in(member, #member - STAMP_BYTES + 1)
 end
 
 local function load(stamp)
@@ -56,131 +77,12 @@ local function save(stamp, head)
   redis.call('HSET', HEAD, stamp, cmsgpack.pack(head))
 end
 
--- Take the job out of the index of its state, so that it can be changed.
-local function lift(stamp, head)
-  local state, bytes = head[STATE], bytes_of(stamp)
-  if state == 'ready' then
-    redis.call('ZREM', READY, rank(stamp, head))
-  elseif state == 'scheduled' then
-    redis.call('ZREM', LATER, bytes)
-  elseif state == 'running' then
-    redis.call('ZREM', RUNNING, head[WORKER] .. '\0' .. bytes)
-    if head[CANCEL_ASKED] then
-      redis.call('ZREM', ASKED, head[WORKER] .. '\0' .. head[TOKEN])
-    end
-  elseif state == 'parked' then
-    redis.call('ZREM', PARKED, 't' .. head[TASK] .. '\0' .. bytes, 'x\0' .. bytes)
-  elseif FINAL[state] then
-    redis.call('ZREM', KEPT, bytes)
-    redis.call('HINCRBY', COUNTS, state, -1)
-  end
-  if head[EXPIRES] and state ~= 'running' then
-    redis.call('ZREM', EXPIRING, bytes)
-  end
-end
-
--- Put a lifted job where its new state belongs, and save it.
-local function lay(stamp, head, state, is_orphan)
-  local bytes = bytes_of(stamp)
-  head[STATE] = state
-  if state == 'ready' then
-    redis.call('ZADD', READY, -head[PRIORITY], rank(stamp, head))
-  elseif state == 'scheduled' then
-    redis.call('ZADD', LATER, head[DUE], bytes)
-  elseif state == 'running' then
-    redis.call('ZADD', RUNNING, 0, head[WORKER] .. '\0' .. bytes)
-  elseif state == 'parked' then
-    redis.call('ZADD', PARKED, 0, (is_orphan and 't' .. head[TASK] or 'x') .. '\0' .. bytes)
-  else
-    redis.call('ZADD', KEPT, head[KEEP_UNTIL], bytes)
-    redis.call('HINCRBY', COUNTS, state, 1)
-  end
-  if head[EXPIRES] and state ~= 'running' and not FINAL[state] then
-    redis.call('ZADD', EXPIRING, head[EXPIRES], bytes)
-  end
-  save(stamp, head)
-end
-
--- Note when the job ended and how long its record is to be kept.
-local function finish(head, state, now)
-  head[FINISHED] = now
-  head[KEEP_UNTIL] = now + (state == 'succeeded' and head[KEEP_DONE] or head[KEEP_DEAD]) * SECOND
-end
-
 -- Tell the number of the oldest run that is kept.
 local function first_run(head)
   return math.max(1, head[RUN_COUNT] - KEEP_RUNS + 1)
 end
 
--- Forget a job and all that belongs to it. The mark in `gone` stands until the house has forgotten its id, and keeps a
--- push that was under way meanwhile from bringing it in again.
-local function drop(stamp, head, now)
-  local bytes = bytes_of(stamp)
-  lift(stamp, head)
-  for _, key in ipairs({ HEAD, BODY, STORY, RESULTS, NOTES }) do
-    redis.call('HDEL', key, stamp)
-  end
-  for number = first_run(head), head[RUN_COUNT] do
-    redis.call('HDEL', RUNS, stamp .. ':' .. number)
-  end
-  for _, tag in ipairs(head[TAGGED] or {}) do
-    redis.call('ZREM', TAGS, tag .. '\0' .. bytes)
-  end
-  redis.call('ZADD', GONE, now, bytes .. head[ID])
-end
-
--- Give the job another reason for being where it is; what its last run told is left.
-local function give_reason(stamp, reason)
-  local story = redis.call('HGET', STORY, stamp)
-  local told = story and cmsgpack.unpack(story) or { false, false, false }
-  told[1] = reason
-  redis.call('HSET', STORY, stamp, cmsgpack.pack(told))
-end
-
--- End one job whose time to start has passed.
-local function expire(stamp, head, now)
-  lift(stamp, head)
-  finish(head, 'expired', now)
-  give_reason(stamp, 'expired')
-  lay(stamp, head, 'expired')
-end
-
--- End up to `limit` jobs whose time to start has passed. Give how many.
-local function expire_due(limit, now)
-  local over = redis.call('ZRANGE', EXPIRING, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, bytes in ipairs(over) do
-    local stamp = stamp_in(bytes, 1)
-    expire(stamp, load(stamp), now)
-  end
-  return #over
-end
-
--- Let go of up to `limit` ids that came so long ago that no house can have lost them unnoticed.
-local function forget_recent(limit)
-  local before = digits(server_us() - 600 * SECOND)
-  local old = redis.call('ZRANGE', RECENT, '-inf', before, 'BYSCORE', 'LIMIT', 0, limit)
-  if #old > 0 then
-    redis.call('ZREM', RECENT, unpack(old))
-  end
-end
-
 -- Give the members of a zset of equal scores that begin with `name` and NUL.
 local function under(key, name, limit)
   return redis.call('ZRANGE', key, '[' .. name .. '\0', '(' .. name .. '\1', 'BYLEX', 'LIMIT', 0, limit or -1)
-end
-
-local function is_paused()
-  return redis.call('HGET', META, 'paused') == '1'
-end
-
--- Tell when something can be claimed here: 0 if something is ready, nil if nothing is to come.
-local function next_claimable()
-  if is_paused() then
-    return nil
-  end
-  if redis.call('EXISTS', READY) == 1 then
-    return 0
-  end
-  local head = redis.call('ZRANGE', LATER, 0, 0, 'WITHSCORES')
-  return head[2] and tonumber(head[2])
 end

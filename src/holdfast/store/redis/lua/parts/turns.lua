@@ -1,0 +1,80 @@
+-- How a claim chooses: the best job of a lane, and, in a queue that flows, the lane whose turn it is.
+-- include: moves
+
+-- Look at lanes whose time has come.
+local function wake_timed(now)
+  for _, lane in ipairs(redis.call('ZRANGE', TIMED, '-inf', now, 'BYSCORE', 'LIMIT', 0, SLICE)) do
+    place(lane, now)
+  end
+end
+
+-- Look again, by name, at some of the lanes that stand where an old policy put them.
+local function sweep(now)
+  local lane = queue.sweep
+  if lane == '' then
+    place('', now)
+  end
+  for _ = 1, SLICE do
+    lane = lane_behind(lane)
+    if not lane then
+      break
+    end
+    place(lane, now)
+  end
+  queue.sweep = lane or false
+  if lane then
+    redis.call('HSET', META, 'sweep', lane)
+  else
+    redis.call('HDEL', META, 'sweep')
+  end
+end
+
+-- Give the best ready jobs without a lane, of one priority at most if the queue is LIFO: within a priority it is read
+-- backwards.
+local function best(number)
+  if queue.order ~= 'lifo' then
+    return redis.call('ZRANGE', READY, 0, number - 1)
+  end
+  local first = redis.call('ZRANGE', READY, 0, 0, 'WITHSCORES')
+  if not first[2] then
+    return {}
+  end
+  return redis.call('ZRANGE', READY, first[2], first[2], 'BYSCORE', 'REV', 'LIMIT', 0, number)
+end
+
+-- Give the member of the best ready job of a lane, if it has any.
+local function best_in(lane)
+  if lane == '' then
+    return best(1)[1]
+  end
+  local first = under(LANED, lane, 1)[1]
+  if not first or queue.order ~= 'lifo' then
+    return first
+  end
+  local equals = string.sub(first, 1, -8 - STAMP_BYTES - 1) -- lane and priority
+  return redis.call('ZRANGE', LANED, '(' .. equals .. '\255', '[' .. equals, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+end
+
+local function weight_of(lane)
+  return queue.has_weights and tonumber(redis.call('HGET', WEIGHTS, lane)) or 1
+end
+
+-- Charge the lane and the queue for a job that starts now.
+local function charge(lane, now)
+  local flow = changing_flow(lane)
+  queue.has_changed = true
+  start(queue.flow, queue.limits, now)
+  start(flow, queue.lane_limits, now)
+  move_on(flow, queue.flow, weight_of(lane))
+end
+
+-- Hand out the best job of a lane, if it may start one, and put the lane in its place again. Give whether.
+local function serve(lane, hand_out, now)
+  local best_of_lane = lane_opening(lane, now) == 0 and best_in(lane)
+  local is_served = best_of_lane and hand_out(stamp_at_end(best_of_lane))
+  if is_served then
+    charge(lane, now)
+  end
+  place(lane, now)
+  return is_served
+end
