@@ -133,7 +133,7 @@ class Claims:
 def _claims(queue: str, answer: object) -> list[Claim]:
     assert isinstance(answer, list)
     is_limited = len(answer) % 2 == 1
-    return [rows.claim(queue, *answer[place : place + 2], is_limited) for place in range(0, len(answer) - 1, 2)]
+    return [rows.claim(queue, answer[place], answer[place + 1], is_limited) for place in range(0, len(answer) - 1, 2)]
 
 
 def _live(answer: object) -> tuple[bytes, WorkerRecord]:

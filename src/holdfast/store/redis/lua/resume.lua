@@ -12,12 +12,12 @@ local function resume_queue()
     redis.call('HSET', META, 'paused', '0')
     queue.paused = '0'
   end
-  queue.has_changed = release(queue.flow)
+  queue.has_changed = release(queue.flow, now)
   return was_paused or queue.has_changed
 end
 
 local function resume_lane(lane)
-  if not release(flow_of(lane)) then
+  if not release(flow_of(lane), now) then
     return false
   end
   changing_flow(lane)

@@ -99,8 +99,10 @@ local function end_run(flow, limits, result, now)
 end
 
 -- Undo, by a person's wish, all that holds a flow back but its rate and its number. Give whether that changed it.
-local function release(flow)
-  local was_held = flow[IS_PAUSED] or flow[CIRCUIT] ~= 'closed' or flow[SLOW_UNTIL] > 0 or flow[MISSES] > 0
+-- What is over by now changes nothing: it may have been forgotten, and nobody shall be able to tell.
+local function release(flow, now)
+  local is_clean = is_forgiven(flow, now) or (flow[CIRCUIT] == 'closed' and flow[MISSES] == 0)
+  local was_held = flow[IS_PAUSED] or flow[SLOW_UNTIL] > now or not is_clean
   flow[IS_PAUSED], flow[CIRCUIT], flow[MISSES], flow[SLOW_UNTIL] = false, 'closed', 0, 0
   return was_held
 end
