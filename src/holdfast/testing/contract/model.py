@@ -320,10 +320,7 @@ class Program(RuleBasedStateMachine):
             assert answer == expected
             return []
         claims: list[Claim] = expected
-        assert [_plain_claim(claim) for claim in answer] == [_plain_claim(claim) for claim in claims], (
-            [c.id for c in answer],
-            [c.id for c in claims],
-        )
+        assert [_plain_claim(claim) for claim in answer] == [_plain_claim(claim) for claim in claims]
         self.tokens |= {claim.token: twin.token for claim, twin in zip(claims, answer, strict=True)}
         self.claims += claims
         return claims
