@@ -164,7 +164,7 @@ def test_a_plain_queue_costs_not_one_statement_more_for_all_this(
         return execute(self, query, *given, **named)
 
     monkeypatch.setattr(psycopg.Connection, "execute", noted)
-    monkeypatch.setattr(store._shelves, "_asked_at", float("inf"))
+    monkeypatch.setattr(store._shelves, "is_used", lambda connection: False)  # whatever other tests have left dead
     store.exchange([done(claim) for claim in claims], worker, ["default"], 2)
     assert len(asked) == 5, asked  # hold_lease, held, land, look, claim_fifo
     asked.clear()

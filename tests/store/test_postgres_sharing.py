@@ -19,7 +19,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.model.query import Query
 from holdfast.model.verdict import done
 from holdfast.model.worker import WorkerRecord
-from holdfast.store.postgres import pushing
+from holdfast.store.postgres.pushing import Push
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, enlisted, job, jobs, pushed, state
@@ -123,7 +123,7 @@ def test_an_open_transaction_with_a_push_in_it_blocks_nobody(pair: Pair, admin: 
     pushed(store)  # the queue is there
     held = job(id="held")
     with admin.transaction():
-        pushing.push(admin, store._statements, [held, job("another queue")], None)
+        Push(store._statements, [held, job("another queue")], None).whole(admin)
         ids = Call(lambda: [pushed(pair[1]), pushed(pair[1], "another queue")]).result()
         claims = Call(lambda: store.claim(worker, ["default", "another queue"], 10)).result()
         assert len(claims) == 3
@@ -135,7 +135,7 @@ def test_an_open_transaction_with_a_push_in_it_blocks_nobody(pair: Pair, admin: 
 
 def test_what_was_pushed_in_a_rolled_back_transaction_never_was(pair: Pair, admin: "psycopg.Connection[Any]") -> None:
     with admin.transaction(force_rollback=True):
-        pushing.push(admin, pair[0]._statements, [job(id="ghost")], None)
+        Push(pair[0]._statements, [job(id="ghost")], None).whole(admin)
     assert pair[0].inspector.get("ghost") is None
     assert pair[0].push([job(id="ghost")])[0].decision == "created"
 
@@ -180,7 +180,7 @@ def test_a_push_that_rang_no_bell_is_found_by_the_slow_look(pair: Pair, admin: "
     until(lambda: _is_listening(admin))
     waiter = Call(lambda: pair[1].wait(["default"], 10.0))
     until(lambda: bool(pair[1]._bells._lent) and _count(admin, HAS_LOOKED) > 0)
-    pushing.push(admin, pair[0]._statements, [job()], None)
+    Push(pair[0]._statements, [job()], None).whole(admin)
     waiter.result(within_s=3.0)
 
 
@@ -270,7 +270,7 @@ def test_a_session_ended_inside_a_step_is_reported_and_the_step_can_be_repeated(
     store, held = pair[0], job(id="held")
     pushed(store)
     with admin.transaction():
-        pushing.push(admin, store._statements, [held], None)
+        Push(store._statements, [held], None).whole(admin)
         push = Call(lambda: store.push([held]))  # waits for the transaction that has the same id
         until(lambda: _blocked(admin) == 1)
         _end_sessions(admin)

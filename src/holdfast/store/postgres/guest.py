@@ -32,12 +32,12 @@ class PostgresGuest:
         self,
         database: Database,
         moments: Moments,
-        make_queues: Callable[[Sequence[NewJob]], None],
+        prepare: Callable[[Sequence[NewJob]], None],
         ring_later: Callable[[], None],
     ) -> None:
         self._db = database
         self._moments = moments
-        self._make_queues = make_queues
+        self._prepare_for = prepare
         self._ring_later = ring_later
 
     def push(self, connection: Any, jobs: Sequence[NewJob]) -> list[Pushed]:
@@ -76,7 +76,7 @@ class PostgresGuest:
             raise InvalidInput(
                 "this connection's transaction has failed or its line is broken; roll back and begin anew"
             )
-        self._make_queues(jobs)
+        self._prepare_for(jobs)
 
     def _push(self, jobs: Sequence[NewJob]) -> Talk[list[Pushed]]:
         return Push(self._db.statements, jobs, self._moments.of(None)).talk()

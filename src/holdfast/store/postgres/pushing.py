@@ -8,8 +8,8 @@ A push is told as questions and answers, so that it can be put through any conne
 """
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
+from typing import Any, Final, TypeVar
 
 from holdfast.model.job import NewJob, Pushed, decided
 from holdfast.policy.overlay import unpacked
@@ -25,6 +25,8 @@ Rows = list[tuple[Any, ...]]
 Talk = Generator[Question, Rows, T]
 """Questions, the answers to which are sent back as rows."""
 
+_STORED: Final = frozenset(("created", "spilled"))
+
 
 class Push:
     """One push."""
@@ -37,6 +39,8 @@ class Push:
         """Whether jobs were cancelled to make way for others."""
         self.has_asked = False
         """Whether running jobs were asked to stop."""
+        self.new_flows: set[str] = set()
+        """Queues that flow from now on."""
 
     @property
     def is_keyed(self) -> bool:
@@ -47,9 +51,15 @@ class Push:
         """Store the jobs by one statement. None, and nothing stored, if a queue has a bound."""
         return _put(connection, self._insert())
 
-    def whole(self, connection: Connection) -> list[Pushed]:
-        """Store the jobs inside the caller's transaction."""
-        return _put(connection, self.talk())
+    def whole(self, connection: Connection, plain: Set[str] = frozenset()) -> list[Pushed]:
+        """Store the jobs inside the caller's transaction. `plain` are queues that flow once a job with a lane is stored."""
+        pushed = _put(connection, self.talk())
+        stored = (job for job, answer in zip(self._jobs, pushed, strict=True) if answer.decision in _STORED)
+        self.new_flows = {job.queue for job in stored if job.lane and job.queue in plain}
+        if self.new_flows:
+            values = {"queues": sorted(self.new_flows), "now": self._now_us}
+            connection.execute(self._statements["begin_to_flow"], values)
+        return pushed
 
     def talk(self) -> Talk[list[Pushed]]:
         """Store the jobs, and tell what became of each, in the order given."""

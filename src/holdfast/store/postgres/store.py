@@ -56,7 +56,7 @@ class PostgresStore:
         self.queues = PostgresQueues(database, self._bells, self._moments)
         self.operator = PostgresOperator(database, self._bells, self._moments)
         self.inspector = PostgresInspector(database, self._bells, self._moments, self._shelves)
-        self.guest = PostgresGuest(database, self._moments, self._make_queues, LateRinger(self._ring_work).begin)
+        self.guest = PostgresGuest(database, self._moments, self._prepare, LateRinger(self._ring_work).begin)
 
     @classmethod
     def open(cls, url: str, *, namespace: str = "holdfast", clock: Clock | None = None) -> Self:
@@ -68,12 +68,14 @@ class PostgresStore:
     def push(self, jobs: Sequence[NewJob], now_us: int | None = None) -> list[Pushed]:
         if not jobs:
             return []
-        self._make_queues(jobs)
+        self._make_queues({job.queue for job in jobs})
         now = self._moments.of(now_us)
         push = Push(self._statements, jobs, now)
-        pushed = None if push.is_keyed else self._db.do(push.plainly)
+        laned = {job.queue for job in jobs if job.lane} - self._flowing_queues
+        pushed = None if push.is_keyed or laned else self._db.do(push.plainly)
         if pushed is None:
-            pushed = self._db.write(push.whole)
+            pushed = self._db.write(lambda connection: push.whole(connection, laned))
+            self._flowing_queues |= push.new_flows  # for ever
         self._bells.ring("work", WAKE if push.has_asked else NEWS)  # whoever was asked to stop learns of it by a beat
         if push.has_ended:
             self._bells.ring("done")
@@ -254,12 +256,8 @@ class PostgresStore:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _make_queues(self, jobs: Sequence[NewJob]) -> None:
-        """Make the queues that are not there, and let those flow that have lanes, in commits of their own.
-
-        A push that is held open then blocks nobody.
-        """
-        names = {job.queue for job in jobs}
+    def _make_queues(self, names: set[str]) -> None:
+        """Make the queues that are not there, in a commit of their own: a push that is held open then blocks nobody."""
         new = sorted(names - self._known_queues)
         if new:
             text = self._statements.of(
@@ -267,11 +265,15 @@ class PostgresStore:
             )
             self._db.do(lambda connection: connection.execute(text, (new,)))
             self._known_queues |= names  # only now: queues, once committed, are never deleted
+
+    def _prepare(self, jobs: Sequence[NewJob]) -> None:
+        """Do, in commits of its own, all by which a push in a transaction of the caller's would hold up others."""
+        self._make_queues({job.queue for job in jobs})
         laned = {job.queue for job in jobs if job.lane} - self._flowing_queues
         if laned:
             values = {"queues": sorted(laned), "now": self._moments.of(None)}
             self._db.do(lambda connection: connection.execute(self._statements["begin_to_flow"], values))
-            self._flowing_queues |= laned  # for ever, too
+            self._flowing_queues |= laned
 
     def _look(
         self, worker: str, queues: Sequence[str], limit: int, now_us: int | None, connection: Connection
