@@ -11,7 +11,7 @@ import platform
 import sqlite3
 from collections.abc import Callable
 
-from benchmarks import core, servers, tree
+from benchmarks import core, flow_redis, servers, tree
 from benchmarks.core import Figures
 
 
@@ -71,6 +71,7 @@ GOALS = {
     "Valkey: claim among 1,000,000 / among 1,000": "goal: under 2",
     "Valkey: memory of a waiting job, payload of 100 bytes (B)": "goal: under 500",
     "PostgreSQL: tables after 1,000,000 / after 200,000": "goal: about 1",
+    "Valkey: claim and settle among 100,000 lanes / one lane": "goal: under 3",
 }
 BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "enqueue_many": core.enqueue_many,
@@ -92,6 +93,7 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "servers_depth": servers.depth,
     "servers_memory": servers.memory,
     "servers_flatness": servers.flatness,
+    "servers_lanes": flow_redis.many_lanes,
 }
 
 if __name__ == "__main__":
