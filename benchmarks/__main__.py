@@ -11,7 +11,7 @@ import platform
 import sqlite3
 from collections.abc import Callable
 
-from benchmarks import core, flow, memory, servers, tree
+from benchmarks import core, flow, flow_redis, memory, servers, tree
 from benchmarks.core import Figures
 
 
@@ -84,6 +84,7 @@ GOALS = {
     "PostgreSQL: tables after 1,000,000 / after 200,000": "goal: about 1",
     "PostgreSQL: claim while a snapshot is held, after 200,000 jobs / before": "goal: under 2",
     "PostgreSQL: claim while a number is held, after 200,000 jobs / before": "goal: under 2",
+    "Valkey: claim and settle among 100,000 lanes / one lane": "goal: under 3",
 }
 BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "enqueue_many": core.enqueue_many,
@@ -112,6 +113,7 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "servers_memory": servers.memory,
     "servers_flatness": servers.flatness,
     "servers_held": servers.held,
+    "servers_lanes": flow_redis.many_lanes,
 }
 
 if __name__ == "__main__":

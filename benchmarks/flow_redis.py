@@ -1,8 +1,8 @@
 """Lanes and limits on Valkey, durable: what a job costs to claim and settle where a hundred thousand lanes take turns.
 
-Two queues of a million jobs are compared, one after the other on the same server: one lane, and 100,000 lanes of ten jobs
-each, of which half have had the one start that their rate allows in an hour. Jobs are taken and settled as a busy worker
-does, a hundred at a time.
+Three queues of a million jobs are compared, one after the other on the same server: a plain one, one lane, and 100,000 lanes
+of ten jobs each, of which half have had the one start that their rate allows in an hour. Jobs are taken and settled as a
+busy worker does, a hundred at a time.
 """
 
 import statistics
@@ -30,6 +30,8 @@ def many_lanes(repeats: int) -> Figures:
     try:
         store = connect(server.url)
         store.enlist(WorkerRecord("bench", "here", 1, ("t",), lease_us=24 * HOUR_US))
+        _fill(store, "none", lanes=0)
+        plain_us = _cost_us(store, "none", repeats)
         _fill(store, "one", lanes=1)
         one_us = _cost_us(store, "one", repeats)
         store.queues.set_policy("many", POLITE)
@@ -41,6 +43,7 @@ def many_lanes(repeats: int) -> Figures:
     finally:
         server.stop()
     return {
+        "Valkey: claim and settle of a job, 1,000,000 in a plain queue (µs)": plain_us,
         "Valkey: claim and settle of a job, one lane of 1,000,000 (µs)": one_us,
         "Valkey: the same, 100,000 lanes, half held back (µs)": many_us,
         "Valkey: claim and settle among 100,000 lanes / one lane": many_us / one_us,
@@ -51,7 +54,9 @@ def many_lanes(repeats: int) -> Figures:
 def _fill(store: Store, queue: str, lanes: int) -> None:
     for first in range(0, JOBS, 5000):
         numbers = range(first, first + 5000)
-        store.push([NewJob(f"{queue:>4}{n:032}", queue, "t", b"x" * 100, lane=f"lane-{n % lanes:06}") for n in numbers])
+        names = [f"lane-{n % lanes:06}" if lanes else None for n in numbers]
+        ids = [f"{queue:>4}{n:032}" for n in numbers]
+        store.push([NewJob(i, queue, "t", b"x" * 100, lane=lane) for i, lane in zip(ids, names, strict=True)])
 
 
 def _take(store: Store, queue: str, number: int) -> None:
