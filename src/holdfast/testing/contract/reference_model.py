@@ -254,6 +254,7 @@ class Model:
         return Claim(
             shown.id, job.token, shown.queue, shown.task, shown.envelope, shown.seal,
             shown.failures, shown.crashes, shown.crash_budget, now, shown.due_us,
+            self._queues[shown.queue].policy.is_limited,
         )  # fmt: skip
 
     def _expire(self, queue: str) -> int:
