@@ -17,19 +17,23 @@ def grow(connection: sqlite3.Connection, statements: Statements, growth: Mapping
     connection.executemany(sql, [(by, queue) for queue, by in growth.items() if by])
 
 
-def recount(connection: sqlite3.Connection, statements: Statements, queues: Iterable[str]) -> None:
-    """Count the size of those queues that have a bound, and let in what was spilled, as far as there is room."""
+def recount(connection: sqlite3.Connection, statements: Statements, queues: Iterable[str]) -> bool:
+    """Count the size of those queues that have a bound, and let in what was spilled. Return whether anything entered."""
+    has_entered = False
     for queue in queues:
         connection.execute(statements["recount"], {"queue": queue})
-        let_in(connection, statements, queue)
+        has_entered |= let_in(connection, statements, queue)
+    return has_entered
 
 
-def let_in(connection: sqlite3.Connection, statements: Statements, queue: str) -> None:
-    """Let spilled jobs into the queue, as far as there is room."""
+def let_in(connection: sqlite3.Connection, statements: Statements, queue: str) -> bool:
+    """Let spilled jobs into the queue, as far as there is room. Return whether any entered."""
     room = connection.execute(statements["room"], {"queue": queue}).fetchone()
-    if room is not None and room[0]:
-        entered = connection.execute(statements["let_in"], {"queue": queue, "limit": room[0]}).rowcount
-        grow(connection, statements, {queue: entered})
+    if room is None or not room[0]:
+        return False
+    entered = connection.execute(statements["let_in"], {"queue": queue, "limit": room[0]}).rowcount
+    grow(connection, statements, {queue: entered})
+    return entered > 0
 
 
 def has_room(connection: sqlite3.Connection, statements: Statements, queue: str) -> bool:

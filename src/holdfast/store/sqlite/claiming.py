@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,6 +20,18 @@ from holdfast.store.sqlite.ledger import SqliteLedger
 from holdfast.store.sqlite.schema import Statements
 
 
+class Look(NamedTuple):
+    """What a claim on one queue has to do. Truths are 1 and 0."""
+
+    is_lifo: bool
+    is_paused: bool
+    has_expired: bool
+    has_due: bool
+    has_parked: bool
+    is_flowing: bool
+    has_bound: bool
+
+
 class Claiming:
     """One claim of one worker."""
 
@@ -30,6 +43,8 @@ class Claiming:
         self._nonce = os.urandom(8).hex()
         self.has_made_room = False
         """Whether a queue that has a bound may have room now."""
+        self.has_let_in = False
+        """Whether jobs that were spilled have entered."""
         self._unparked = 0
         """How many parked jobs the queue that is being served has got back."""
 
@@ -42,22 +57,22 @@ class Claiming:
                 break
             self._unparked = 0
             values = {"queue": queue, "now": self._now_us}
-            look = self._connection.execute(self._statements["look"], values).fetchone()
-            if look is None or look[1]:
+            row = self._connection.execute(self._statements["look"], values).fetchone()
+            if row is None or (look := Look(*row)).is_paused:
                 continue
-            taken = self._serve(queue, look, left, ahead) if look[5] else self._take(queue, look, left + ahead)
+            taken = self._serve(queue, look, left, ahead) if look.is_flowing else self._take(queue, look, left + ahead)
             claims += taken
-            if look[6]:
-                self._make_room(queue, len(taken), has_expired=bool(look[2]))
+            if look.has_bound:
+                self._make_room(queue, len(taken), has_expired=look.has_expired)
         return claims
 
     # --- queues that do not flow ------------------------------------------------------------------------
 
-    def _take(self, queue: str, look: tuple[int, ...], limit: int) -> list[Claim]:
+    def _take(self, queue: str, look: Look, limit: int) -> list[Claim]:
         values = self._values(queue)
         self._make_ready(look, values, limit)
         values["limit"] = limit
-        if look[0]:
+        if look.is_lifo:
             return self._take_last(values, limit)
         rows = self._connection.execute(self._statements["claim_fifo"], values).fetchall()
         # RETURNING promises no order.
@@ -82,7 +97,7 @@ class Claiming:
 
     # --- queues that flow -------------------------------------------------------------------------------
 
-    def _serve(self, queue: str, look: tuple[int, ...], left: int, ahead: int) -> list[Claim]:
+    def _serve(self, queue: str, look: Look, left: int, ahead: int) -> list[Claim]:
         round_ = Round(SqliteLedger(self._connection, self._statements, queue, self._now_us), self._now_us)
         limit = left if round_.policy.is_limited else left + ahead
         if limit <= 0:
@@ -102,18 +117,16 @@ class Claiming:
 
     # --- all -------------------------------------------------------------------------------------------
 
-    def _make_ready(
-        self, look: tuple[int, ...], values: dict[str, object], wanted: int, returning: str = ""
-    ) -> list[str]:
+    def _make_ready(self, look: Look, values: dict[str, object], wanted: int, returning: str = "") -> list[str]:
         """End what has expired, wake what is due, bring back what was parked. Give the lanes, if they are returned."""
-        _, _, has_expired, has_due, has_parked, *_ = look
         woken: list[tuple[str | None]] = []
-        if has_expired:
+        has_due = look.has_due
+        if look.has_expired:
             freed = self._connection.execute(self._statements["expire"], values).fetchall()
             has_due |= let_go(self._connection, self._statements, [(str(values["queue"]), key) for (key,) in freed])
         if has_due:
             woken += self._connection.execute(self._statements["promote"] + returning, values).fetchall()
-        if has_parked:
+        if look.has_parked:
             known = {**values, "reason": UNKNOWN_TASK, "limit": wanted}
             unparked = self._connection.execute(self._statements["unpark_known"] + returning, known)
             woken += unparked.fetchall()
@@ -123,10 +136,10 @@ class Claiming:
     def _make_room(self, queue: str, started: int, *, has_expired: bool) -> None:
         """Tell the size of a queue that has a bound what has happened, and let in what was spilled."""
         if has_expired:
-            recount(self._connection, self._statements, [queue])
+            self.has_let_in |= recount(self._connection, self._statements, [queue])
         else:
             grow(self._connection, self._statements, {queue: self._unparked - started})
-            let_in(self._connection, self._statements, queue)
+            self.has_let_in |= let_in(self._connection, self._statements, queue)
         self.has_made_room = True
 
     def _values(self, queue: str) -> dict[str, object]:

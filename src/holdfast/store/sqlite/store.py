@@ -99,7 +99,7 @@ class SqliteStore:
             now = self.now() if now_us is None else now_us
             claiming = Claiming(connection, self._statements, worker, now)
             claims = claiming.claim(queues, limit, ahead)
-        self._tell_producers(claiming)
+        self._tell_of_room(claiming)
         return claims
 
     def settle(self, verdicts: Sequence[Verdict], now_us: int | None = None) -> list[Lost]:
@@ -130,7 +130,7 @@ class SqliteStore:
             if limit + ahead > 0 and self._roster.is_alive(connection, worker, self._lease_now(now_us)):
                 claims = claiming.claim(queues, limit, ahead)
         self._tell(settled)
-        self._tell_producers(claiming)
+        self._tell_of_room(claiming)
         return settled.lost, claims
 
     def wait(self, queues: Sequence[str] | None, timeout_s: float) -> None:
@@ -253,9 +253,11 @@ class SqliteStore:
         with self._db.read() as connection:
             return has_room(connection, self._statements, queue)
 
-    def _tell_producers(self, claiming: Claiming) -> None:
+    def _tell_of_room(self, claiming: Claiming) -> None:
         if claiming.has_made_room:
             self._bells.ring("room")
+        if claiming.has_let_in:
+            self._bells.ring("work")
 
     def _ring_work(self) -> None:
         self._bells.ring("work")
