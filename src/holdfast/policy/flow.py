@@ -20,9 +20,10 @@ A day after the last failure, or after the end of the pause, all of that is forg
 altogether, and nobody can tell (`is_forgettable`).
 
 **Turns** (weighted fair queueing, all jobs of one size). The lane with the lowest `turn` goes next, by name among equals;
-a start moves its turn on by `STRIDE` over its weight. The queue's own `turn` is that of the lane served last. A lane that
-joins (it had nothing ready, or was held back) does not claim what it missed: it starts no lower than the queue's turn, and
-so comes within one round.
+a start moves its turn on by `STRIDE` over its weight. The queue's own `turn` is that of the lane served last, so no lane in
+the round is behind it. One that is (it is new, had nothing ready or was held back) joins at the end of the round: behind all
+that wait for their turn, just before those that have had it. It comes within one round and claims nothing that it missed;
+and however many newcomers there are, they overtake nobody.
 """
 
 from typing import Final, Literal
@@ -48,6 +49,7 @@ class Flow(msgspec.Struct, array_like=True):
     """What the limits remember of one queue or one lane. Changed by the functions below and by nothing else."""
 
     turn: int = 0
+    """Of a lane: when it is to be served, relative to others; 0 before it has joined for the first time."""
     tat_us: int = 0
     started_us: int = 0
     """When the last start was, if a rate was in force."""
@@ -132,9 +134,18 @@ def release(flow: Flow, now_us: int) -> bool:
     return was_held
 
 
-def join(lane: Flow, queue: Flow) -> None:
-    """Let a lane that has something to start take its place in the round."""
-    lane.turn = max(lane.turn, queue.turn)
+def join(lane: Flow, queue: Flow, weight: int) -> None:
+    """Let a lane that has something to start take its place in the round, or keep the one it has.
+
+    Only a claim does this: until then a lane that comes and goes leaves no trace.
+    """
+    if is_outside(lane, queue):
+        lane.turn = queue.turn + STRIDE // weight - 1
+
+
+def is_outside(lane: Flow, queue: Flow) -> bool:
+    """Tell whether a lane has no place in the round, and none that it left lately."""
+    return lane.turn == 0 or lane.turn < queue.turn
 
 
 def serve(lane: Flow, queue: Flow, weight: int) -> None:
@@ -146,7 +157,7 @@ def serve(lane: Flow, queue: Flow, weight: int) -> None:
 def is_forgettable(lane: Flow, queue: Flow, now_us: int) -> bool:
     """Tell whether a lane that holds no jobs would be the same if it were made anew."""
     rests_us = rests_from_us(lane)
-    return lane.turn <= queue.turn and rests_us is not None and rests_us <= now_us
+    return is_outside(lane, queue) and rests_us is not None and rests_us <= now_us
 
 
 def rests_from_us(flow: Flow) -> int | None:

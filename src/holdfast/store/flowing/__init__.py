@@ -12,7 +12,7 @@ ever. A queue that does not is claimed by one statement and knows nothing of all
     timed    it has a ready job and may start one from the moment that is its rank
     shut     nothing but an event lets it start one: as many run as may, it is paused, its probes are under way
     idle     it has no ready job; from the moment that is its rank its flow has nothing to remember
-    rested   it has no ready job and nothing to remember; it can be forgotten when the queue's turn has passed its rank
+    rested   it has no ready job and nothing to remember; it can be forgotten when the queue's turn has passed it
 
 **News.** Only a claim, and an operator's act, write these rows, and they hold the queue's lock. Whatever else may change
 how a lane stands (a push, a verdict, a rescue) leaves news: a row of its own, which waits for nobody. A claim reads the

@@ -56,7 +56,7 @@ def forget_idle(ledger: Ledger, now_us: int) -> int:
     for lane in idle:
         round_.place(lane)
     round_.save()
-    rested = ledger.names_at("rested", round_.flow.turn, SLICE)
+    rested = ledger.names_at("rested", max(round_.flow.turn - 1, 0), SLICE)
     ledger.forget(rested)
     return max(len(idle), len(rested))
 

@@ -118,6 +118,10 @@ class Ledger(Protocol):
         """
         ...
 
+    def stir(self, names: Sequence[str], now_us: int) -> None:
+        """Leave the news that something may have come to these lanes."""
+        ...
+
     def stir_all(self, now_us: int) -> None:
         """Leave the news that something may have come to every lane that is open, timed or shut."""
         ...

@@ -29,9 +29,12 @@ class Lane:
 
 
 class Round:
-    """One flowing queue. Made, used and saved with the queue's lock held."""
+    """One flowing queue. Made, used and saved with the queue's lock held.
 
-    def __init__(self, ledger: Ledger, now_us: int) -> None:
+    Only in a claim do lanes join the round. Another step that meets a lane which has yet to join leaves it to the next claim.
+    """
+
+    def __init__(self, ledger: Ledger, now_us: int, *, is_claim: bool = False) -> None:
         book = ledger.load()
         self.ledger = ledger
         self.now_us = now_us
@@ -39,6 +42,7 @@ class Round:
         self.flow = unpacked(book.flow)
         self.lanes: dict[str, Lane] = {}
         """Those that this step has looked at."""
+        self._is_claim = is_claim
         self._kept_flow = book.flow
         self._counts = self.policy.lane_limits.max_running is not None
         self._running = 0 if self.policy.limits.max_running is None else ledger.running()
@@ -84,7 +88,7 @@ class Round:
         """Charge the lane and the queue for a job that starts now."""
         rules.start(self.flow, self.policy.limits, self.now_us)
         rules.start(lane.flow, self.policy.lane_limits, self.now_us)
-        rules.serve(lane.flow, self.flow, self.policy.weights.get(lane.name, 1))
+        rules.serve(lane.flow, self.flow, self._weight(lane))
         lane.running += 1
         self._running += 1
         self.place(lane)
@@ -92,6 +96,8 @@ class Round:
     def save(self) -> None:
         """Keep what has changed."""
         self.ledger.place([place for lane in self.lanes.values() if (place := self._changed(lane))])
+        if newcomers := [lane.name for lane in self.lanes.values() if lane.gate == "shut" and self._may_join(lane)]:
+            self.ledger.stir(newcomers, self.now_us)
         standing, until_us = rules.standing(self.flow, self.policy.limits, self._running, self.now_us)
         self.ledger.save(packed(self.flow), 0 if standing == "open" else until_us)
 
@@ -114,8 +120,10 @@ class Round:
         if not lane.has_ready:
             return self._rest(lane.flow)
         standing, until_us = rules.standing(lane.flow, self.policy.lane_limits, lane.running, self.now_us)
+        if standing == "open" and not self._is_claim and rules.is_outside(lane.flow, self.flow):
+            return "shut", 0
         if standing == "open":
-            rules.join(lane.flow, self.flow)
+            rules.join(lane.flow, self.flow, self._weight(lane))
             return "open", lane.flow.turn
         return ("shut", 0) if until_us is None else ("timed", until_us)
 
@@ -125,10 +133,18 @@ class Round:
             return "shut", 0
         return ("rested", flow.turn) if rests_us <= self.now_us else ("idle", rests_us)
 
+    def _may_join(self, lane: Lane) -> bool:
+        """Tell whether a lane would join if this were a claim."""
+        standing, _ = rules.standing(lane.flow, self.policy.lane_limits, lane.running, self.now_us)
+        return lane.has_ready and standing == "open"
+
+    def _weight(self, lane: Lane) -> int:
+        return self.policy.weights.get(lane.name, 1)
+
     def _changed(self, lane: Lane) -> Place | None:
         flow, kept = packed(lane.flow), lane.kept
         if (lane.gate, lane.rank, flow) == (kept.gate, kept.rank, kept.flow):
             return None
-        if kept.gate is None and lane.gate == "rested" and lane.rank <= self.flow.turn:
+        if kept.gate is None and lane.gate == "rested" and lane.rank < max(self.flow.turn, 1):
             return None  # it would be forgotten as soon as it is written
         return Place(lane.name, lane.gate, lane.rank, flow)

@@ -94,7 +94,7 @@ class Round:
         if self.is_flowing:
             rules.start(self.flow, self.policy.limits, now_us)
             rules.start(lane.flow, self.policy.lane_limits, now_us)
-            rules.serve(lane.flow, self.flow, self.policy.weights.get(lane.name, 1))
+            rules.serve(lane.flow, self.flow, self._weight(lane))
             self.stir(lane.name)
 
     def end(self, lane: Lane, result: rules.Result, now_us: int) -> None:
@@ -190,7 +190,10 @@ class Round:
             return
         standing, until_us = rules.standing(lane.flow, self.policy.lane_limits, lane.running, now_us)
         if standing == "open":
-            rules.join(lane.flow, self.flow)
+            rules.join(lane.flow, self.flow, self._weight(lane))
             self._open.push(lane.name, (lane.flow.turn, lane.name))
         elif until_us is not None:
             self._timed.push(lane.name, (until_us,))
+
+    def _weight(self, lane: Lane) -> int:
+        return self.policy.weights.get(lane.name, 1)

@@ -89,7 +89,8 @@ class Handout:
             if one.needs_lock and one.queue not in ledgers:
                 continue  # it was plain when the locks were taken: the next claim serves it
             if one.is_flowing:
-                taken = self._serve(connection, one, values, Round(ledgers[one.queue], wish.now_us), left, wish.ahead)
+                round_ = Round(ledgers[one.queue], wish.now_us, is_claim=True)
+                taken = self._serve(connection, one, values, round_, left, wish.ahead)
             else:
                 self._make_ready(connection, one, values, left + wish.ahead)
                 taken = self._take(connection, one, {**values, "limit": left + wish.ahead})

@@ -96,10 +96,8 @@ class PostgresLedger:
         for lane, seq, is_ours in found:
             if is_ours:
                 given[lane].append(seq)
-        elsewhere = {lane: None for lane, _, is_ours in found if not is_ours}
-        if elsewhere:
-            arrivals = of_arrivals([(self._queue, lane) for lane in elsewhere], self.now_us)
-            leave_news(self._connection, self._statements, arrivals)
+        if elsewhere := list(dict.fromkeys(lane for lane, _, is_ours in found if not is_ours)):
+            self.stir(elsewhere, self.now_us)
         return {name: list(seqs) for name, seqs in given.items()}
 
     def put_in_force(self, declared: str | None, overlay: str | None, policy: QueuePolicy) -> None:
@@ -115,6 +113,10 @@ class PostgresLedger:
     def begin_to_flow(self, now_us: int) -> None:
         self._book = None
         self._connection.execute(self._statements["begin_to_flow"], {"queues": [self._queue], "now": now_us})
+
+    def stir(self, names: Sequence[str], now_us: int) -> None:
+        arrivals = of_arrivals([(self._queue, name) for name in names], now_us)
+        leave_news(self._connection, self._statements, arrivals)
 
     def stir_all(self, now_us: int) -> None:
         self._run("stir_lanes", now=now_us)

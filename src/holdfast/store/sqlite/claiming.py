@@ -96,7 +96,8 @@ class Claiming:
     # --- queues that flow -------------------------------------------------------------------------------
 
     def _serve(self, queue: str, look: Look, left: int, ahead: int) -> list[Claim]:
-        round_ = Round(SqliteLedger(self._connection, self._statements, queue, self._now_us), self._now_us)
+        ledger = SqliteLedger(self._connection, self._statements, queue, self._now_us)
+        round_ = Round(ledger, self._now_us, is_claim=True)
         limit = left if round_.policy.is_limited else left + ahead
         if limit <= 0:
             return []

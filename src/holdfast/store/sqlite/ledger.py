@@ -80,6 +80,10 @@ class SqliteLedger:
     def begin_to_flow(self, now_us: int) -> None:
         begin_to_flow(self._connection, self._statements, [self._queue], now_us)
 
+    def stir(self, names: Sequence[str], now_us: int) -> None:
+        arrivals = of_arrivals([(self._queue, name) for name in names], now_us)
+        leave_news(self._connection, self._statements, arrivals)
+
     def stir_all(self, now_us: int) -> None:
         self._run("stir_lanes", now=now_us)
 

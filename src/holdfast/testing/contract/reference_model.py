@@ -210,8 +210,8 @@ class Model:
     def _serve(self, name: str, worker: str, limit: int) -> list[Claim]:
         """Hand out one job at a time, each the best of the lane whose turn it is."""
         now, queue, claims = self._clock(), self._queues[name], list[Claim]()
-        for lane in self._eligible(name):
-            rules.join(queue.lane(lane), queue.flow)
+        for lane in self._eligible(name) if queue.is_flowing else ():
+            rules.join(queue.lane(lane), queue.flow, queue.policy.weights.get(lane, 1))
         while len(claims) < limit and self._is_open(name) and (eligible := self._eligible(name)):
             lane = min(eligible, key=lambda lane: (queue.lane(lane).turn, lane))
             claims.append(self._take(self._best(name, lane), worker, now))

@@ -142,8 +142,9 @@ local function serve_by_turns()
   if queue.sweep then
     sweep(now)
   end
+  take_in_newcomers(most)
   while wanted() > 0 and vain < SLICE and queue_opening(now) == 0 do
-    local lane = redis.call('ZRANGE', OPEN, 0, 0)[1]
+    local lane = next_lane()
     if not lane then
       return
     end

@@ -107,15 +107,20 @@ local function release(flow, now)
   return was_held
 end
 
--- Give the turn at which a lane takes its place in the round.
-local function joined_turn(lane, queue)
-  return math.max(lane[TURN], queue[TURN])
+-- Tell whether a lane has no place in the round, and none that it left lately.
+local function is_outside(lane, queue)
+  return lane[TURN] == 0 or lane[TURN] < queue[TURN]
+end
+
+-- Let a lane take its place at the end of the round.
+local function join(lane, queue, weight)
+  lane[TURN] = queue[TURN] + math.floor(STRIDE / weight) - 1
 end
 
 -- Move a lane on behind the others, for one start.
 local function move_on(lane, queue, weight)
-  queue[TURN] = joined_turn(lane, queue)
-  lane[TURN] = queue[TURN] + math.floor(STRIDE / weight)
+  queue[TURN] = lane[TURN]
+  lane[TURN] = lane[TURN] + math.floor(STRIDE / weight)
 end
 
 local function has_grudge(flow)
@@ -129,5 +134,5 @@ end
 
 -- Tell whether a lane that holds no jobs would be the same if it were made anew.
 local function is_forgettable(lane, queue, now)
-  return lane[TURN] <= queue[TURN] and rests_until(lane) <= now and not lane[IS_PAUSED]
+  return is_outside(lane, queue) and rests_until(lane) <= now and not lane[IS_PAUSED]
 end

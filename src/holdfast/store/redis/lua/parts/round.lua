@@ -2,7 +2,8 @@
 -- include: flow, shelf
 --
 -- A lane with a ready job stands in `open` if it may start it, in `timed` if it may at a known moment, and in neither
--- if only an event can open it: as many of its jobs run as may, it is paused, its probes are under way. Whatever
+-- if only an event can open it: as many of its jobs run as may, it is paused, its probes are under way. One that has yet
+-- to join the round stands in `open` as a newcomer; the next claim has it join, as on other stores. Whatever
 -- changes something about a lane stirs it, and a step that has stirred any puts them in their places before it ends
 -- (`close_round`). So a lane that is held back costs a claim nothing.
 --
@@ -16,6 +17,7 @@
 local SLICE = 1000 -- how many lanes a step looks at, beside those that it changes itself
 local RANK_BYTES = 1 + 5 + 8 + 7 -- of a member of `laned`, behind the lane
 local NO_LIMITS = { false, false, false }
+local NEWCOMER = 0 -- lower than any turn
 
 local queue, flows, changed, stirred = {}, {}, {}, {}
 
@@ -120,7 +122,8 @@ local function place(lane, now)
     redis.call('ZADD', IDLE, math.max(now, rests_until(flow_of(lane))), lane)
   end
   if opens == 0 then
-    redis.call('ZADD', OPEN, joined_turn(flow_of(lane), queue.flow), lane)
+    local flow = flow_of(lane)
+    redis.call('ZADD', OPEN, is_outside(flow, queue.flow) and NEWCOMER or flow[TURN], lane)
   else
     redis.call('ZREM', OPEN, lane)
   end

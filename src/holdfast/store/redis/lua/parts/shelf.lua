@@ -32,7 +32,7 @@
 --                     lane stand together, the best first. The ready jobs with a lane
 --   since     zset    due; stamp as bytes. The same jobs, so that the one due longest is found
 --   lanes     hash    lane -> what its limits remember, and how many of its jobs run, msgpack: see flow.lua
---   open      zset    turn; lane. Lanes that have a ready job and may start it
+--   open      zset    turn; lane. Lanes that have a ready job and may start it; 0: it has yet to join the round
 --   timed     zset    moment; lane. Lanes that have a ready job and may start it then
 --   idle      zset    moment; lane. Lanes that held no job when last seen, and when to see whether to forget them
 --   weights   hash    lane -> its share, where that is not 1

@@ -59,6 +59,21 @@ local function weight_of(lane)
   return queue.has_weights and tonumber(redis.call('HGET', WEIGHTS, lane)) or 1
 end
 
+-- Let newcomers take their places in the round, as many as may be served now, or a slice.
+local function take_in_newcomers(wanted)
+  local most = math.max(SLICE, wanted)
+  for _, lane in ipairs(redis.call('ZRANGE', OPEN, NEWCOMER, NEWCOMER, 'BYSCORE', 'LIMIT', 0, most)) do
+    local flow = changing_flow(lane)
+    join(flow, queue.flow, weight_of(lane))
+    redis.call('ZADD', OPEN, flow[TURN], lane)
+  end
+end
+
+-- Give the lane whose turn it is, if any may start a job.
+local function next_lane()
+  return redis.call('ZRANGE', OPEN, '(' .. NEWCOMER, '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
+end
+
 -- Charge the lane and the queue for a job that starts now.
 local function charge(lane, now)
   local flow = changing_flow(lane)
