@@ -27,6 +27,11 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
+def programs() -> int:
+    return 50
+
+
+@pytest.fixture
 def open_store(monkeypatch: pytest.MonkeyPatch) -> Callable[[Clock | None], Store]:
     monkeypatch.setattr(shelves, "MANY_DEAD", -1)
     return lambda clock: PostgresStore.open(empty_url(), clock=clock)

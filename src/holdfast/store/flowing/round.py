@@ -31,7 +31,7 @@ class Lane:
 class Round:
     """One flowing queue. Made, used and saved with the queue's lock held.
 
-    Only in a claim do lanes join the round. Another step that meets a lane which has yet to join leaves it to the next claim.
+    Only in a claim do lanes join the round. Any other step that meets one which has yet to join leaves it to the next claim.
     """
 
     def __init__(self, ledger: Ledger, now_us: int, *, is_claim: bool = False) -> None:

@@ -1,6 +1,7 @@
 """Lanes take turns (I21): fair between them, in order within one, and what is held back costs the others nothing."""
 
 from collections import Counter
+from itertools import pairwise
 from random import Random
 
 from holdfast.model.queue import LaneRecord, Limits, QueuePolicy, Rate
@@ -68,7 +69,7 @@ def test_newcomers_without_end_overtake_no_lane_that_waits(store: Store, worker:
         served += lanes_of(store, claimed_ids(store, worker, limit=1))
     assert served.count("old") >= 10
     waits = [number for number, lane in enumerate(served) if lane == "old"]
-    assert max(after - before for before, after in zip(waits, waits[1:], strict=False)) <= 4
+    assert max(after - before for before, after in pairwise(waits)) <= 4
 
 
 def test_a_lane_that_was_empty_does_not_claim_what_it_missed(store: Store, worker: str) -> None:
