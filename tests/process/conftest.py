@@ -17,3 +17,5 @@ def workers(tmp_path: Path) -> Iterator[Workers]:
             yield crew
     finally:
         crew.end()
+        if (tmp_path / "output").exists():
+            print(crew.output)  # shown beside a test that fails

@@ -10,6 +10,7 @@ there by `tests.process.tasks`, which the child imports, from the variable FAULT
 | in-settle             | the supervisor dies inside the transaction                                  |
 | after-settle          | the supervisor dies: the store knows, and nothing else does                 |
 | outage                | beats and exchanges fail while the file `outage` exists                     |
+| bug                   | the store thread fails, in a way nobody thought of, once a job is claimed   |
 | child: before-run     | the child dies: it has received the claim and not begun                     |
 | child: after-run      | the child dies: the task has returned, and the verdict is not sent          |
 """
@@ -77,6 +78,11 @@ def _fail(*_: object, **__: object) -> None:
         raise StoreUnavailable("there is an outage")
 
 
+def _fail_if_claimed(claims: list[object], *_: object) -> None:
+    if claims:
+        raise ZeroDivisionError("a bug of ours")
+
+
 def _outage() -> None:
     for name in ("beat", "exchange", "push", "rescue", "tidy", "leave", "enlist", "settle"):
         wrap(SqliteStore, name, _fail, None)
@@ -88,6 +94,7 @@ POINTS: dict[str, Callable[[], None]] = {
     "in-settle": lambda: wrap(settling, "settle", None, _die_if_any),
     "after-settle": lambda: wrap(Storekeeper, "_exchange", None, _die_if_settled),
     "outage": _outage,
+    "bug": lambda: wrap(Storekeeper, "_exchange", None, _fail_if_claimed),
 }
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 import time
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from holdfast.errors import JobFailed
 from tests.process import one_kind
+from tests.process.kill_loop import durable_server
 from tests.process.processes import Workers, until
 from tests.process.tasks import app, brief, fail, slow_down, stamp
 
@@ -17,14 +19,21 @@ def starts(workers: Workers) -> list[float]:
     return sorted(float(line.split(" ")[1]) for line in workers.lines("stamp"))
 
 
-def test_a_rate_holds_for_two_workers_together_and_is_used_up(workers: Workers) -> None:
+@pytest.mark.parametrize("store", ["sqlite", "postgres", "valkey", "cluster"])
+def test_a_rate_holds_for_two_workers_together_and_is_used_up(store: str, tmp_path: Path) -> None:
     """I22: 50 a second with a burst of 5, over ten seconds."""
-    app.queues["limited"].set(rate="50/s", burst=5)
-    app.enqueue_many([stamp.using(queue="limited").s() for _ in range(700)])
-    for _ in range(2):
-        workers.start()
-    until(lambda: workers.lines("stamp"), "the first start")
-    until(lambda: starts(workers)[-1] - starts(workers)[0] > 10.2, "ten seconds of work")
+    with durable_server(store) as (url, _):
+        workers = Workers(tmp_path, url)
+        try:
+            with app.override(url=workers.url):
+                app.queues["limited"].set(rate="50/s", burst=5)
+                app.enqueue_many([stamp.using(queue="limited").s() for _ in range(700)])
+                for _ in range(2):
+                    workers.start()
+                until(lambda: workers.lines("stamp"), "the first start")
+                until(lambda: starts(workers)[-1] - starts(workers)[0] > 10.2, "ten seconds of work")
+        finally:
+            workers.end()
     seen = starts(workers)
     within = [moment for moment in seen if moment - seen[0] <= 10]
     # A machine that stands still for longer than the burst lasts (100 ms) loses what could have started meanwhile.

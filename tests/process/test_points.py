@@ -28,3 +28,14 @@ def test_a_child_that_dies_there_loses_nothing(workers: Workers, point: str) -> 
     assert [job.result(timeout=0) for job in jobs] == list(range(JOBS))
     charged = [job for job in jobs if job.record().crashes]
     assert len(charged) == (1 if point == "after-run" else 0), "what was not begun is not charged"
+
+
+def test_a_worker_whose_store_thread_fails_ends_loudly_and_its_jobs_come_back(workers: Workers) -> None:
+    """I32, I1: it must not go on without the thread that settles, nor end as if all were well."""
+    job = note.enqueue(1)
+    failing = workers.start(faults=["bug"])
+    assert failing.wait(20) == 1
+    assert "ZeroDivisionError: a bug of ours" in workers.output
+    workers.start("--burst").wait(20)
+    assert job.result(timeout=0) == 1
+    assert job.record().crashes == 1

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -11,9 +12,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from holdfast.errors import StoreUnavailable
 from holdfast.model.query import Query
 from holdfast.model.states import State
 from holdfast.model.verdict import done
@@ -251,3 +254,32 @@ def _steps_of_a_claim(store: SqliteStore) -> int:
     store._db._ready().writer.set_progress_handler(None, 0)
     assert store.settle([done(claim) for claim in claims]) == []
     return steps[0]
+
+
+# --- bells ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_bell_that_is_being_made_is_not_taken_for_one_left_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever rings removes pipes without a reader, and a new pipe has none for a moment."""
+    store, other = SqliteStore.open(path), SqliteStore.open(path)
+    make = os.mkfifo
+
+    def make_and_be_rung(*given: Any, **options: Any) -> None:
+        make(*given, **options)
+        other.push([job()])
+
+    monkeypatch.setattr("holdfast.store.sqlite.doorbell.os.mkfifo", make_and_be_rung)
+    store.wait(["nothing"], 0.01)
+    assert list((path.parent / "jobs.db-holdfast").glob("work-*"))
+    store.close()
+    other.close()
+
+
+def test_a_folder_of_bells_that_is_gone_is_an_error_for_who_waits_and_for_nobody_else(path: Path) -> None:
+    """I32: what is committed is not reported as failed."""
+    store = SqliteStore.open(path)
+    shutil.rmtree(path.parent / "jobs.db-holdfast")
+    assert store.push([job()])[0].decision == "created"
+    with pytest.raises(StoreUnavailable, match=r"jobs\.db-holdfast"):
+        store.wait(["nothing"], 0.01)
+    store.close()

@@ -26,8 +26,9 @@ from typing import Any
 import psycopg
 
 NOBODY = 65534
-NEWEST, OLDER = "pginstall18", "pginstall"
-"""The servers in the wheel: PostgreSQL 18 and 16, by the names of their folders."""
+NEWEST, OLDER = "pginstall18", os.environ.get("HOLDFAST_TEST_POSTGRES", "pginstall")
+"""The servers in the wheel: PostgreSQL 18 and 16, by the names of their folders. The environment may name the folder of
+another version, with its `bin`, to be tested in place of the older one."""
 PREFIX = "holdfast-pg-"
 INSTALL = ".venv/bin/python -m pip install -c constraints.txt -r requirements-dev.txt"
 START_WITHIN_S = 20.0

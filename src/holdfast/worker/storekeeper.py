@@ -67,6 +67,7 @@ class Storekeeper(threading.Thread):
         self._needs_lease = False
         self._is_stopping = threading.Event()
         self._failures = 0
+        self._failure: Exception | None = None
         self._rescue_at = self._tidy_at = 0.0
         self.found_nothing = False
         """Whether the last claim found nothing although there was room."""
@@ -96,14 +97,27 @@ class Storekeeper(threading.Thread):
         self._store.wake()
 
     def finish(self) -> None:
-        """Settle what is left, end the lease, and stop."""
+        """Settle what is left, end the lease, and stop. Raises what the thread has failed with."""
         self._is_stopping.set()
         self._store.wake()
         self.join()
+        self.check()
+
+    def check(self) -> None:
+        """Raise what the thread has failed with, if it has: a worker without it is none."""
+        if self._failure is not None:
+            raise self._failure
 
     # --- the thread ---------------------------------------------------------------------------------------
 
     def run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001  # the top of a thread: without it nothing is settled any more
+            self._failure = error
+            self._on_news()
+
+    def _work(self) -> None:
         while not self._is_stopping.is_set():
             try:
                 if not self.tick():

@@ -156,6 +156,7 @@ class Supervisor:
     def _is_over(self) -> bool:
         keeper = self._keeper
         assert keeper is not None
+        keeper.check()
         if self._signals.stops or keeper.is_told_to_leave:
             return True
         # In this order: what left the inbox is being settled until the store thread has looked for work again.

@@ -20,6 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
 
+from holdfast.errors import StoreUnavailable
 from holdfast.store.forking import tell_of_forks
 
 Kind = Literal["work", "done", "room"]
@@ -34,9 +35,12 @@ class Bell:
 
     def __init__(self, folder: Path, kind: Kind) -> None:
         self.path = folder / f"{kind}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        os.mkfifo(self.path, 0o600)
+        # Under a name that nobody rings: a pipe that is found before it has its reader would be removed as left over.
+        hidden = folder / f"new-{self.path.name}"
+        os.mkfifo(hidden, 0o600)
         # Read and write: with a writer of its own the pipe never reports an end of file.
-        self._fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._fd = os.open(hidden, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        hidden.rename(self.path)
 
     def drain(self) -> bytes:
         """Take what has rung so far."""
@@ -82,12 +86,12 @@ class Doorbell:
         self._pipes: dict[Path, int] = {}
 
     def lend(self, kind: Kind) -> Bell | None:
-        """Give a bell to a waiter, or None if it must not sleep: someone has called `wake`."""
+        """Give a bell to a waiter, or None if it must not sleep: someone has called `wake`. Raises StoreUnavailable."""
         with self._lock:
             if self._wake_next:
                 self._wake_next = False
                 return None
-            bell = self._free[kind].pop() if self._free[kind] else Bell(self._folder, kind)
+            bell = self._free[kind].pop() if self._free[kind] else self._new(kind)
             self._lent.add(bell)
             return bell
 
@@ -108,7 +112,8 @@ class Doorbell:
 
     def ring(self, kind: Kind, news: bytes = NEWS) -> None:
         """Tell every waiter of this kind, in all processes."""
-        with self._lock:
+        # What there is to tell is committed: a bell that fails must not make it look undone. Waiters look by themselves.
+        with self._lock, contextlib.suppress(OSError):
             for path in self._paths(kind):
                 self._write(path, news)
 
@@ -136,6 +141,15 @@ class Doorbell:
         for pipe in self._pipes.values():
             os.close(pipe)
         self._begin()
+
+    def _new(self, kind: Kind) -> Bell:
+        try:
+            return Bell(self._folder, kind)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"no pipe to wait on can be made in {self._folder}: {error.strerror}. The folder belongs to the jobs beside "
+                "it; if it was removed, start this process anew"
+            ) from error
 
     def _paths(self, kind: Kind) -> list[Path]:
         """List the pipes of this kind, anew only when the folder has changed since."""
