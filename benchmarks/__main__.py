@@ -11,7 +11,7 @@ import platform
 import sqlite3
 from collections.abc import Callable
 
-from benchmarks import core, flow, flow_redis, memory, servers, tree
+from benchmarks import core, flow, flow_redis, memory, producers, servers, tree
 from benchmarks.core import Figures
 
 
@@ -59,6 +59,14 @@ GOALS = {
     "claim among 1,000,000 / among 1,000": "goal: under 2",
     "claim among 100,000 lanes, half limited / from one": "goal: under 3",
     "raise a priority among 100,000, in memory, p50 (ms)": "goal: under 0.1",
+    "SQLite: raise a priority among 100,000 p50 (ms)": "goal: under 1",
+    "PostgreSQL: raise a priority among 100,000 p50 (ms)": "goal: under 1",
+    "Valkey: raise a priority among 100,000 p50 (ms)": "goal: under 1",
+    "SQLite: room made to a blocked push stored p50 (ms)": "goal: under 5",
+    "PostgreSQL: room made to a blocked push stored p50 (ms)": "goal: under 5",
+    "Valkey: room made to a blocked push stored p50 (ms)": "goal: under 5",
+    "PostgreSQL: claim among 100,000 lanes, half limited / from one": "goal: under 3",
+    "Valkey: claim and settle among 100,000 lanes / one lane": "goal: under 3",
     "claim and settle beside 10,000 full lanes / beside none, in memory": "goal: under 2",
     "start of a worker to its first job (s)": "goal: under 0.7",
     "killed child: its job runs again, median of 20 (s)": "goal: under 1",
@@ -84,7 +92,6 @@ GOALS = {
     "PostgreSQL: tables after 1,000,000 / after 200,000": "goal: about 1",
     "PostgreSQL: claim while a snapshot is held, after 200,000 jobs / before": "goal: under 2",
     "PostgreSQL: claim while a number is held, after 200,000 jobs / before": "goal: under 2",
-    "Valkey: claim and settle among 100,000 lanes / one lane": "goal: under 3",
 }
 BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "enqueue_many": core.enqueue_many,
@@ -104,6 +111,8 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "scaling": tree.scaling,
     "head_of_line": tree.head_of_line,
     "cost": tree.cost,
+    "producers_bump": producers.bump,
+    "producers_room": producers.room,
     "servers_enqueue_many": servers.enqueue_many,
     "servers_drain": servers.drain,
     "servers_latency": servers.latency,
@@ -114,6 +123,7 @@ BENCHMARKS: dict[str, Callable[[int], Figures]] = {
     "servers_flatness": servers.flatness,
     "servers_held": servers.held,
     "servers_lanes": flow_redis.many_lanes,
+    "postgres_lanes": flow.postgres_lanes,
 }
 
 if __name__ == "__main__":
