@@ -4,7 +4,7 @@ A tenant that pays has a larger share. A tenant whose mail server is down is pau
 
 Prints:
     of the first 8 mails: 6 of gold, 2 of small
-    the mail of a new tenant: number 1 of the next 4
+    the mail of a new tenant: number 4 of the next 4
     the lane is broken: 3 of 20 were tried, 17 wait
     it is up again: 17 sent, 3 failed
     the newsletter went out: 40 mails
