@@ -42,17 +42,72 @@ local function best(number)
   return redis.call('ZRANGE', READY, first[2], first[2], 'BYSCORE', 'REV', 'LIMIT', 0, number)
 end
 
--- Give the member of the best ready job of a lane, if it has any.
-local function best_in(lane)
-  if lane == '' then
-    return best(1)[1]
+local best_in
+do -- a block, since Lua has room for 200 local names at a time
+  -- Tell since when a job has waited, had it the priority 0: whoever has done so longest is the best.
+  local function aged(priority, due)
+    local most = queue.ageing[2]
+    return due - math.max(-most, math.min(priority, most)) * queue.ageing[1]
   end
-  local first = under(LANED, lane, 1)[1]
-  if not first or queue.order ~= 'lifo' then
-    return first
+
+  local function is_before(one, other)
+    for place = 1, 3 do
+      if one[place] ~= other[place] then
+        return one[place] < other[place]
+      end
+    end
   end
-  local equals = string.sub(first, 1, -8 - STAMP_BYTES - 1) -- lane and priority
-  return redis.call('ZRANGE', LANED, '(' .. equals .. '\255', '[' .. equals, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+
+  -- Give the best of some members. `next_head` gives one after the other, with its priority, then nil. They end with due
+  -- and stamp. Those are compared as numbers: how texts are compared is a matter of the server's locale.
+  local function best_of(next_head)
+    local first
+    for head, priority in next_head do
+      local due, stamp = struct.unpack('>I8I7', head, #head - 8 - STAMP_BYTES + 1)
+      local one = { aged(priority, due), due, stamp, head }
+      if not first or is_before(one, first) then
+        first = one
+      end
+    end
+    return first and first[4]
+  end
+
+  -- Give the longest due of each priority of the jobs without a lane. One seek for each.
+  local function heads()
+    local from = '-inf'
+    return function()
+      local head, score = unpack(redis.call('ZRANGE', READY, from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'))
+      from = head and '(' .. score
+      return head, head and -score
+    end
+  end
+
+  -- Give the longest due of each priority of the jobs of a lane. One seek for each.
+  local function heads_in(lane)
+    local from = '[' .. lane .. '\0'
+    return function()
+      local head = redis.call('ZRANGE', LANED, from, '(' .. lane .. '\1', 'BYLEX', 'LIMIT', 0, 1)[1]
+      from = head and '(' .. string.sub(head, 1, -8 - STAMP_BYTES - 1) .. '\255'
+      return head, head and LOWEST - struct.unpack('>I5', head, #lane + 2)
+    end
+  end
+
+  -- Give the member of the best ready job of a lane, if it has any.
+  -- Cost: O(log n); where priorities age, for each priority that the jobs of the lane have.
+  function best_in(lane)
+    if queue.ageing then
+      return best_of(lane == '' and heads() or heads_in(lane))
+    end
+    if lane == '' then
+      return best(1)[1]
+    end
+    local first = under(LANED, lane, 1)[1]
+    if not first or queue.order ~= 'lifo' then
+      return first
+    end
+    local equals = string.sub(first, 1, -8 - STAMP_BYTES - 1) -- lane and priority
+    return redis.call('ZRANGE', LANED, '(' .. equals .. '\255', '[' .. equals, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+  end
 end
 
 local function weight_of(lane)
