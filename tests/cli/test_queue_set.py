@@ -26,6 +26,9 @@ OPTIONS = [
     ("--lane-breaker 10:5m:3", {"lane_breaker": "10:5m:3"}),
     ("--weight tin=2 --weight gold=8", {"weights": {"gold": 8, "tin": 2}}),
     ("--order lifo", {"order": "lifo"}),
+    ("--ageing 90", {"ageing": "90s"}),
+    ("--ageing 1h", {"ageing": "1h"}),
+    ("--no-ageing", {"ageing": None}),
     ("--no-limit rate", {"rate": None, "burst": None}),
     ("--no-limit breaker --no-limit lane-max-running", {"breaker": None, "lane_max_running": None}),
 ]
@@ -89,6 +92,18 @@ def test_what_is_set_as_it_was_declared_changes_hands_only(store: Shop) -> None:
     assert store.json("queue", "unset", "mail", "--all")["changed"] is False
 
 
+def test_ageing_goes_with_fifo_only_and_is_taken_back_by_its_name(store: Shop, pretended: PretendedWorker) -> None:
+    pretended.store.queues.set_policy("mail", QueuePolicy(ageing_us=60 * SECOND))
+    refused = store.run("queue", "set", "mail", "--order", "lifo")
+    words = "expected either order='lifo' or ageing, got both: give --order fifo or --no-ageing as well"
+    assert (refused.code, refused.err) == (1, f"error: {words}\n")
+    store.run("queue", "set", "mail", "--order", "lifo", "--no-ageing")
+    assert store.run("queue", "set", "mail", "--ageing", "5m").err == refused.err
+    out = store.run("queue", "set", "mail", "--ageing", "5m", "--order", "fifo").out
+    assert out.splitlines() == ["queue mail: order lifo → fifo", "queue mail: ageing none → 5m"]
+    assert store.run("queue", "unset", "mail", "ageing").out == "queue mail: ageing 5m → 1m\n"
+
+
 def test_the_rest_of_what_was_set_stays(store: Shop) -> None:
     store.run("queue", "set", "mail", "--max-running", "1", "--order", "lifo")
     store.run("queue", "set", "mail", "--lane-rate", "1/s")
@@ -112,15 +127,18 @@ MISTAKES = [
     ("set mail --max-running 0", "0 is not in the range"),
     ("set mail --burst 0", "0 is not in the range"),
     ("set mail --order best", "'best' is not one of 'fifo', 'lifo'"),
+    ("set mail --ageing soon", "expected a duration like 90 (seconds), 30s, 5m, 1h or 2d, got: 'soon'"),
     ("set mail --no-limit order", "'order' is not one of 'rate'"),
-    ("unset mail burst", "'burst' is not one of 'order', 'rate'"),
+    ("unset mail burst", "'burst' is not one of 'order', 'ageing', 'rate'"),
 ]
 REFUSED = [
     ("set mail", "nothing to set: give a limit such as --rate 100/m"),
     ("set mail --rate 5/s --no-limit rate", "expected either --rate or --no-limit rate, got both"),
     ("set mail --lane-burst 5", "expected --lane-rate to go with --lane-burst: there is no rate yet"),
+    ("set mail --ageing 0", "expected --ageing to be more than 0 seconds, got: 0.0"),
+    ("set mail --ageing 5m --no-ageing", "expected either --ageing or --no-ageing, got both"),
     ("set mial --rate 5/s", "there is no queue 'mial' in this store; did you mean mail?"),
-    ("unset mail", "expected fields to unset (order, rate, "),
+    ("unset mail", "expected fields to unset (order, ageing, rate, "),
     ("unset mail rate --all", "or --all, one of the two"),
     ("unset mial --all", "there is no queue 'mial' in this store; did you mean mail?"),
 ]

@@ -100,7 +100,7 @@ class TestHeldBack:
         pretended.store.queues.set_policy("mail", policy)
         told = store.json("queue", "show", "mail")
         assert told["policy"] == {
-            "order": "lifo", "rate": "100/m", "burst": 20, "max_running": 8, "breaker": "10:5m:3",
+            "order": "lifo", "ageing": None, "rate": "100/m", "burst": 20, "max_running": 8, "breaker": "10:5m:3",
             "lane_rate": "1/s", "lane_burst": 1, "lane_max_running": None, "lane_breaker": None, "weights": {"gold": 4},
             "max_size": None, "on_full": "reject",
         }  # fmt: skip

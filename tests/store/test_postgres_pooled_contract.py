@@ -1,6 +1,6 @@
 """The contract behind a pooler by transaction, kept by sessions that are never the same twice.
 
-What has to do with sessions is run here: pushing, claiming, settling, leases, waiting, lanes, limits, keys, bounds.
+What has to do with sessions is run here: pushing, claiming, settling, leases, waiting, lanes, limits, keys, bounds, ageing.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,8 @@ import pytest
 
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.protocol import Clock, Store
-from holdfast.testing.contract.bounds import *  # noqa: F403 - how a part of the suite is taken in
+from holdfast.testing.contract.ageing import *  # noqa: F403 - how a part of the suite is taken in
+from holdfast.testing.contract.bounds import *  # noqa: F403
 from holdfast.testing.contract.breaker import *  # noqa: F403
 from holdfast.testing.contract.claim import *  # noqa: F403
 from holdfast.testing.contract.fixtures import *  # noqa: F403

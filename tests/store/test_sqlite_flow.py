@@ -82,6 +82,21 @@ def test_a_claim_costs_the_same_among_very_many_lanes_half_of_which_are_limited(
     assert cost_of["many"][1] <= 2 * cost_of["few"][1], cost_of
 
 
+def test_where_priorities_age_a_claim_costs_by_the_priorities_there_are_and_not_by_the_jobs(
+    store: SqliteStore, worker: str
+) -> None:
+    cost_of = {}
+    for queue, number in (("few", 50), ("many", 5000)):
+        store.queues.set_policy(queue, QueuePolicy(ageing_us=SECOND))
+        store.push([job(queue, priority=place % 10) for place in range(number)])
+        claimed_ids(store, worker, queue, limit=1)
+        with statements(store) as seen, steps(store) as taken:
+            assert len(claimed_ids(store, worker, queue, limit=2)) == 2
+        cost_of[queue] = len(seen), len(taken)
+    assert cost_of["many"][0] == cost_of["few"][0]
+    assert cost_of["many"][1] <= 1.2 * cost_of["few"][1], cost_of
+
+
 def test_the_news_of_very_many_lanes_are_read_by_the_slice(store: SqliteStore, worker: str) -> None:
     store.push([job(lane=f"lane{number:04}") for number in range(2500)])
     left = []

@@ -105,6 +105,21 @@ def test_a_claim_among_many_lanes_does_as_many_steps_as_one_among_few(own: tuple
     assert server.commands_of(lambda: store.claim(worker, ["default"], 5)) <= few
 
 
+@pytest.mark.parametrize("lane", [None, "a"])
+def test_where_priorities_age_a_claim_costs_by_the_priorities_there_are_and_not_by_the_jobs(
+    own: tuple[ValkeyServer, RedisStore], lane: str | None
+) -> None:
+    server, store = own
+    worker = enlisted(store)
+    store.queues.set_policy("default", QueuePolicy(ageing_us=SECOND))
+    costs = []
+    for number in (50, 4950):
+        store.push([job(lane=lane, priority=place % 10) for place in range(number)])
+        claimed(store, worker)
+        costs.append(server.commands_of(lambda: claimed(store, worker)))
+    assert costs[0] == costs[1] <= 40
+
+
 def test_scripts_touch_declared_keys_only() -> None:
     """On a cluster nothing else is theirs. So no key's name is made in Lua, or comes in as an argument."""
     for path in Path(scripts.__file__).with_name("lua").rglob("*.lua"):

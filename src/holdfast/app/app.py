@@ -101,10 +101,10 @@ class Holdfast:
     def queue(self, name: str, **options: "Unpack[QueueOptions]") -> Queue:
         """Declare a queue's policy. Written before this app's first push to it, and when a worker starts.
 
-        `order`: `fifo` or `lifo`. Limits of the whole queue, for all workers together: `rate` ("100/m") with `burst`,
-        `max_running`, `breaker`; of each of its lanes: the same names after `lane_`. `weights`: the shares of lanes.
-        `max_size`: how many jobs may wait to start; `on_full`: `reject`, `block` (for `block_timeout`) or `spill` (for
-        `spill_ttl`).
+        `order`: `fifo` or `lifo`. `ageing`: in what time a job that is due gains a point of priority. Limits of the whole
+        queue, for all workers together: `rate` ("100/m") with `burst`, `max_running`, `breaker`; of each of its lanes: the
+        same names after `lane_`. `weights`: the shares of lanes. `max_size`: how many jobs may wait to start; `on_full`:
+        `reject`, `block` (for `block_timeout`) or `spill` (for `spill_ttl`).
         """
         from holdfast.app.flow_options import policy_of  # only for those who declare a queue
 

@@ -15,7 +15,8 @@ from holdfast.app.option_types import Seconds
 from holdfast.app.options import nearest, whole_number
 from holdfast.errors import InvalidInput, UnknownOption
 from holdfast.model import queue as model
-from holdfast.model.queue import Limits, OnFull, Order, QueueOverlay, QueuePolicy, Rate
+from holdfast.model.queue import Limits, OnFull, Order, QueueOverlay, QueuePolicy, QueueRecord, Rate
+from holdfast.policy.ageing import check_order, parse_ageing
 from holdfast.policy.moments import duration_us
 from holdfast.policy.rates import parse_breaker, parse_rate
 from holdfast.policy.shares import lane_weights
@@ -25,6 +26,7 @@ class QueueOptions(TypedDict, total=False):
     """Options of `app.queue(…)` and of `queue.set(…)`. None is no limit."""
 
     order: Order
+    ageing: Seconds | None
     rate: str | None
     burst: int | None
     max_running: int | None
@@ -43,20 +45,28 @@ class QueueOptions(TypedDict, total=False):
 def policy_of(given: Mapping[str, object]) -> QueuePolicy:
     """Check the options of a queue's declaration, and give the policy that they come to."""
     checked = _checked(given, "a queue")
+    order = checked.get("order", "fifo")
+    check_order(order, checked.get("ageing_us"), "leave one of them out")
     return QueuePolicy(
-        checked.get("order", "fifo"),
+        order,
         Limits(checked.get("rate"), checked.get("max_running"), checked.get("breaker")),
         Limits(checked.get("lane_rate"), checked.get("lane_max_running"), checked.get("lane_breaker")),
         checked.get("weights", {}),
-        **{name: checked[name] for name in ("max_size", "on_full", "spill_ttl_us", "block_us") if name in checked},
+        **{name: checked[name] for name in _BY_NAME if name in checked},
     )
 
 
-def overlay_with(overlay: QueueOverlay, given: Mapping[str, object]) -> QueueOverlay:
-    """Give an overlay in which these options are set as well. A limit that is set to None is taken away."""
+def overlay_with(record: QueueRecord, given: Mapping[str, object]) -> QueueOverlay:
+    """Give a queue's overlay in which these options are set as well. A limit that is set to None is taken away."""
     if not given:
         raise InvalidInput("expected something to set, e.g. set(rate='100/m'), got nothing")
-    return msgspec.structs.replace(overlay, **_checked(given, "a queue"))
+    checked = _checked(given, "a queue")
+    check_order(
+        checked.get("order", record.policy.order),
+        checked.get("ageing_us", record.policy.ageing_us),
+        "set order='fifo' or ageing=None as well",
+    )
+    return msgspec.structs.replace(record.overlay, **checked)
 
 
 def overlay_without(overlay: QueueOverlay, names: Iterable[str]) -> QueueOverlay:
@@ -65,13 +75,16 @@ def overlay_without(overlay: QueueOverlay, names: Iterable[str]) -> QueueOverlay
     for name in names:
         if name not in _FIELDS:
             raise UnknownOption(f"nothing called {name!r} can be unset of a queue{nearest(name, _FIELDS)}")
-    return msgspec.structs.replace(overlay, **dict.fromkeys(names or _FIELDS, UNSET))
+    fields = [_KEPT_AS.get(name, name) for name in names or _FIELDS]
+    return msgspec.structs.replace(overlay, **dict.fromkeys(fields, UNSET))
 
 
 _FIELDS: Final = (
     "order", "rate", "max_running", "breaker", "lane_rate", "lane_max_running", "lane_breaker", "weights",
-    "max_size", "on_full",
+    "max_size", "on_full", "ageing",
 )  # fmt: skip
+_KEPT_AS: Final = {"ageing": "ageing_us"}
+_BY_NAME: Final = ("max_size", "on_full", "spill_ttl_us", "block_us", "ageing_us")
 _KNOWN: Final = (*_FIELDS, "burst", "lane_burst", "spill_ttl", "block_timeout")
 
 
@@ -89,6 +102,8 @@ def _checked(given: Mapping[str, object], where: str) -> dict[str, Any]:
             checked[name] = _breaker(given[name], name)
     if "order" in given:
         checked["order"] = _order(given["order"])
+    if "ageing" in given:
+        checked["ageing_us"] = None if given["ageing"] is None else parse_ageing(given["ageing"])
     if "weights" in given:
         checked["weights"] = lane_weights(given["weights"])
     return checked | _bound(given)

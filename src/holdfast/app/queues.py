@@ -65,7 +65,7 @@ class Queue:
         """
         from holdfast.app.flow_options import overlay_with  # only for those who change a queue
 
-        return self._overlay(overlay_with(self.record().overlay, options))
+        return self._overlay(overlay_with(self.record(), options))
 
     def unset(self, *names: str) -> bool:
         """Let what the program declares hold again, for these options or for all. Return whether that changed anything."""

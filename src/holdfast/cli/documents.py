@@ -9,7 +9,7 @@ from holdfast.model.run import Run
 from holdfast.model.why import Why
 from holdfast.model.worker import WorkerRecord
 from holdfast.policy.moments import SECOND
-from holdfast.policy.rates import shown_breaker, shown_rate
+from holdfast.policy.rates import shown_breaker, shown_rate, shown_time
 
 Document = dict[str, object]
 
@@ -99,6 +99,7 @@ def settings_document(policy: QueuePolicy) -> Document:
     """Tell a policy as `queue set` takes it."""
     return {
         "order": policy.order,
+        "ageing": None if policy.ageing_us is None else shown_time(policy.ageing_us),
         **_rate("", policy.limits.rate),
         "max_running": policy.limits.max_running,
         "breaker": shown_breaker(policy.limits.breaker),
@@ -113,7 +114,9 @@ def settings_document(policy: QueuePolicy) -> Document:
 
 def overlay_document(queue: QueueRecord) -> Document:
     """Tell what of a queue's settings was set by hand; what was lifted is null."""
-    names = [name for name in QueueOverlay.__struct_fields__ if getattr(queue.overlay, name) is not UNSET]
+    names = [
+        name.removesuffix("_us") for name in QueueOverlay.__struct_fields__ if getattr(queue.overlay, name) is not UNSET
+    ]
     names += [name.replace("rate", "burst") for name in names if name.endswith("rate")]
     return {name: value for name, value in settings_document(queue.policy).items() if name in names}
 

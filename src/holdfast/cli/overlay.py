@@ -16,12 +16,14 @@ from holdfast.cli.picking import get_queue
 from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
 from holdfast.cli.standings import setting_of, spaced
+from holdfast.cli.times import DURATION
 from holdfast.errors import InvalidInput
 from holdfast.model.queue import QueueOverlay, QueueRecord, Rate
+from holdfast.policy.ageing import check_order, parse_ageing
 from holdfast.store.protocol import Store
 
 _LIMITS: Final = ("rate", "max-running", "breaker", "lane-rate", "lane-max-running", "lane-breaker", "max-size")
-_FIELDS: Final = ("order", *_LIMITS, "weights", "on-full")
+_FIELDS: Final = ("order", "ageing", *_LIMITS, "weights", "on-full")
 _PLAIN: Final = ("order", "max_running", "breaker", "lane_max_running", "lane_breaker", "max_size", "on_full")
 _BURST: Final = click.IntRange(1, 1_000_000)
 
@@ -40,6 +42,10 @@ _BURST: Final = click.IntRange(1, 1_000_000)
 @click.option("--lane-breaker", type=BREAKER, metavar="N:TIME:M", help="As --breaker, for each lane.")
 @click.option("--weight", "weights", type=WEIGHT, multiple=True, metavar="LANE=N", help="A lane's share. Repeatable.")
 @click.option("--order", type=click.Choice(["fifo", "lifo"]), help="Which goes first among equals.")
+@click.option(
+    "--ageing", type=DURATION, metavar="TIME", help="A job that is due gains a point of priority in it: 60, 5m."
+)
+@click.option("--no-ageing", is_flag=True, help="Priorities do not age.")
 @click.option("--max-size", type=click.IntRange(0), metavar="N", help="How many jobs may wait to start.")
 @click.option(
     "--on-full", type=click.Choice(["reject", "block", "spill"]), help="What becomes of a push that finds no room."
@@ -70,8 +76,8 @@ def set_(name: str, **wishes: Any) -> None:
 def unset(name: str, fields: tuple[str, ...], is_all: bool) -> None:
     """Take back what was set about a queue: what the program declares holds again.
 
-    FIELD is order, rate (with its burst), max-running, breaker, lane-rate, lane-max-running, lane-breaker, weights, max-size
-    or on-full.
+    FIELD is order, ageing, rate (with its burst), max-running, breaker, lane-rate, lane-max-running, lane-breaker, weights,
+    max-size or on-full.
 
     \b
     Examples:
@@ -100,9 +106,20 @@ def _with(record: QueueRecord, wishes: dict[str, Any]) -> QueueOverlay:
     if both := sorted(lifted & given.keys()):
         option = both[0].replace("_", "-")
         raise InvalidInput(f"expected either --{option} or --no-limit {option}, got both")
-    if not given and not lifted:
+    changes = given | dict.fromkeys(lifted) | _ageing(wishes)
+    if not changes:
         raise InvalidInput("nothing to set: give a limit such as --rate 100/m, or --order, --weight or --no-limit")
-    return replace(record.overlay, **given, **dict.fromkeys(lifted))
+    in_force = (changes.get("order", policy.order), changes.get("ageing_us", policy.ageing_us))
+    check_order(*in_force, "give --order fifo or --no-ageing as well")
+    return replace(record.overlay, **changes)
+
+
+def _ageing(wishes: dict[str, Any]) -> dict[str, int | None]:
+    if wishes["no_ageing"] and wishes["ageing"] is not None:
+        raise InvalidInput("expected either --ageing or --no-ageing, got both")
+    if wishes["no_ageing"]:
+        return {"ageing_us": None}
+    return {} if wishes["ageing"] is None else {"ageing_us": parse_ageing(wishes["ageing"], "--ageing")}
 
 
 def _rate(prefix: str, in_force: Rate | None, wishes: dict[str, Any]) -> Rate | None:
@@ -143,4 +160,4 @@ def _basis(after: QueueRecord) -> str:
 
 
 def _attribute(field: str) -> str:
-    return field.replace("-", "_")
+    return "ageing_us" if field == "ageing" else field.replace("-", "_")

@@ -67,6 +67,8 @@ class QueuePolicy(msgspec.Struct, frozen=True):
     """How long a spilled job waits for room before it expires."""
     block_us: int | None = None
     """How long a caller waits for room before its push is refused; None: for ever."""
+    ageing_us: int | None = None
+    """In what time a job that is due gains a point of priority; None: never. See `policy.ageing`."""
 
     @property
     def is_limited(self) -> bool:
@@ -74,8 +76,8 @@ class QueuePolicy(msgspec.Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it hands out its jobs by order alone."""
-        return not self.is_limited and not self.weights
+        """Whether it hands out its jobs by order alone, which never depends on the time."""
+        return not self.is_limited and not self.weights and self.ageing_us is None
 
 
 class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -93,6 +95,7 @@ class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
     on_full: OnFull | msgspec.UnsetType = msgspec.UNSET
     spill_ttl_us: int | msgspec.UnsetType = msgspec.UNSET
     block_us: int | msgspec.UnsetType | None = msgspec.UNSET
+    ageing_us: int | msgspec.UnsetType | None = msgspec.UNSET
 
 
 NO_OVERLAY = QueueOverlay()

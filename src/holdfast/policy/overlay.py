@@ -10,9 +10,10 @@ from holdfast.model.queue import Limits, QueueOverlay, QueuePolicy
 
 
 def overlaid(declared: QueuePolicy, overlay: QueueOverlay) -> QueuePolicy:
-    """Give the policy in force."""
+    """Give the policy in force. In a lifo queue priorities do not age, whoever wanted either."""
+    order = _of(overlay.order, declared.order)
     return QueuePolicy(
-        order=_of(overlay.order, declared.order),
+        order=order,
         limits=Limits(
             _of(overlay.rate, declared.limits.rate),
             _of(overlay.max_running, declared.limits.max_running),
@@ -28,6 +29,7 @@ def overlaid(declared: QueuePolicy, overlay: QueueOverlay) -> QueuePolicy:
         on_full=_of(overlay.on_full, declared.on_full),
         spill_ttl_us=_of(overlay.spill_ttl_us, declared.spill_ttl_us),
         block_us=_of(overlay.block_us, declared.block_us),
+        ageing_us=None if order == "lifo" else _of(overlay.ageing_us, declared.ageing_us),
     )
 
 

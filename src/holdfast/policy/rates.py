@@ -70,7 +70,15 @@ def read_breaker(text: str, what: str = "breaker") -> Breaker:
 
 def shown_breaker(breaker: Breaker | None) -> str | None:
     """Write a breaker as `read_breaker` reads it."""
-    return None if breaker is None else f"{breaker.failures}:{_shown_time(breaker.pause_us)}:{breaker.probes}"
+    return None if breaker is None else f"{breaker.failures}:{shown_time(breaker.pause_us)}:{breaker.probes}"
+
+
+def shown_time(time_us: int) -> str:
+    """Write a duration as people type it, in the largest unit in which it is whole: `90s`, `5m`."""
+    for unit in reversed(_UNITS):
+        if time_us and time_us % _UNITS[unit] == 0:
+            return f"{time_us // _UNITS[unit]}{unit}"
+    return f"{time_us / SECOND:.6f}".rstrip("0").rstrip(".") + "s"
 
 
 def read_weight(text: str) -> tuple[str, int]:
@@ -116,10 +124,3 @@ def _shown_over_seconds(interval_us: int) -> str:
         if seconds and -(-seconds * SECOND // number) == interval_us:
             return f"{number}/{seconds}s"
     return f"1/{-(-interval_us // SECOND)}s"
-
-
-def _shown_time(time_us: int) -> str:
-    for unit in reversed(_UNITS):
-        if time_us and time_us % _UNITS[unit] == 0:
-            return f"{time_us // _UNITS[unit]}{unit}"
-    return f"{time_us / SECOND:.6f}".rstrip("0").rstrip(".") + "s"

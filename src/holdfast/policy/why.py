@@ -23,13 +23,14 @@ from typing import Final
 import msgspec
 
 from holdfast.model.job import JobRecord
-from holdfast.model.queue import LaneRecord, QueueRecord
+from holdfast.model.queue import LaneRecord, QueuePolicy, QueueRecord
 from holdfast.model.states import FINAL, RETRIABLE
 from holdfast.model.verdict import BAD_SEAL, UNKNOWN_TASK
 from holdfast.model.why import Reason, Why
 from holdfast.model.worker import WorkerRecord
 from holdfast.policy.holding import held_by_lane, held_by_queue, scope
 from holdfast.policy.moments import shown_moment
+from holdfast.policy.rates import shown_time
 
 HARMLESS: Final = frozenset({"queued", "next", "expires"})
 _LONGEST_ERROR: Final = 200
@@ -195,10 +196,17 @@ def _turn(facts: Facts, *, is_free: bool) -> Iterator[Reason]:
     lane, queue = facts.lane, facts.queue
     if queue is not None and lane is not None and lane.ready > 1:
         beside = f"it is one of {lane.ready:,} ready jobs of {scope(queue.name, lane.name)}"
-        first = "newest" if queue.policy.order == "lifo" else "oldest"
-        yield Reason("queued", f"{beside}: the highest priority goes first, then the {first}")
+        yield Reason("queued", f"{beside}: {_order(queue.policy)}")
     elif is_free:
         yield Reason("next", "nothing holds it back: it goes as soon as a worker has room for it")
+
+
+def _order(policy: QueuePolicy) -> str:
+    if policy.ageing_us is not None:
+        point = f"each {shown_time(policy.ageing_us)} that a job has been due count as a point of it"
+        return f"the highest priority goes first, and {point}"
+    first = "newest" if policy.order == "lifo" else "oldest"
+    return f"the highest priority goes first, then the {first}"
 
 
 def _serving(facts: Facts) -> list[WorkerRecord]:

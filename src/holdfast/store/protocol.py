@@ -23,7 +23,8 @@ a worker which wakes up late finds every door shut. Redelivery hangs on this and
 virtual clock; a store opened with a `clock` uses that one throughout.
 
 **Order.** In one lane (jobs without a lane are a lane too): higher priority first; then by the time the job became (or
-becomes) due, then by order of arrival. A LIFO queue turns the last two around. Lanes take turns, job by job, by their
+becomes) due, then by order of arrival. A LIFO queue turns the last two around; in one whose priorities age, each `ageing_us`
+that a job has been due counts as a point of priority (`policy.ageing`). Lanes take turns, job by job, by their
 weights; see `policy.flow`. `claim` serves the queues in the order in which they are given.
 
 **Limits.** A job starts if its queue and its lane let it: `policy.flow` says when. They are charged in the step that hands

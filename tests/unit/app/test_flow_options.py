@@ -29,9 +29,15 @@ def test_a_declaration_comes_to_a_policy(app: Holdfast) -> None:
     )
 
 
+@pytest.mark.parametrize("minute", [60, 60.0, timedelta(minutes=1)])
+def test_the_time_in_which_a_job_gains_a_point_is_a_duration(app: Holdfast, minute: Any) -> None:
+    app.queue("mail", ageing=minute)
+    assert app.declared_queues == {"mail": QueuePolicy(ageing_us=60 * SECOND)}
+
+
 def test_what_is_not_said_is_no_limit(app: Holdfast) -> None:
     app.queue("a")
-    app.queue("b", rate=None, burst=None, max_running=None, breaker=None, lane_rate=None)
+    app.queue("b", rate=None, burst=None, max_running=None, breaker=None, lane_rate=None, ageing=None)
     assert app.declared_queues == {"a": QueuePolicy(), "b": QueuePolicy()}
 
 
@@ -56,6 +62,11 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"lane_breaker": 10}, InvalidInput, "expected lane_breaker to be a Breaker"),
     ({"weights": {"gold": 0}}, InvalidInput, "the weight of 'gold' in weights to be an integer from 1 to 100, got: 0"),
     ({"weights": {"": 1}}, InvalidName, "expected a lane to be printable text of 1 to 256 characters, got: ''"),
+    ({"ageing": 0}, InvalidInput, "expected ageing to be more than 0 seconds, got: 0; leave it out for none"),
+    ({"ageing": 0.0000001}, InvalidInput, "expected ageing to be more than 0 seconds, got: 1e-07"),
+    ({"ageing": "1m"}, InvalidInput, "expected ageing to be a number of seconds or a timedelta, got: '1m'"),
+    ({"ageing": -1}, InvalidInput, "expected ageing to be 0 or more seconds"),
+    ({"order": "lifo", "ageing": 60}, InvalidInput, "expected either order='lifo' or ageing, got both"),
     ({"weights": ["gold"]}, InvalidInput, "expected weights to give lanes their weights"),
 ]
 
@@ -116,6 +127,22 @@ def test_a_limit_that_is_set_to_none_is_taken_away(app: Holdfast) -> None:
     app.declare_queues()
     queue.set(rate=None, max_running=None)
     assert queue.record().policy == QueuePolicy()
+
+
+def test_ageing_is_set_over_a_fifo_queue_only_and_unset_by_its_name(app: Holdfast) -> None:
+    queue = app.queue("mail", ageing=60)
+    app.declare_queues()
+    both = "expected either order='lifo' or ageing, got both: set order='fifo' or ageing=None as well"
+    with pytest.raises(InvalidInput, match=both):
+        queue.set(order="lifo")
+    assert queue.set(order="lifo", ageing=None)
+    with pytest.raises(InvalidInput, match=both):
+        queue.set(ageing=5)
+    assert queue.set(ageing=5, order="fifo")
+    assert queue.set(rate="1/s"), "what has nothing to do with it is not refused"
+    assert queue.record().policy.ageing_us == 5 * SECOND
+    assert queue.unset("ageing")
+    assert queue.record().policy.ageing_us == 60 * SECOND
 
 
 def test_setting_nothing_and_unsetting_what_is_not_there_are_refused(app: Holdfast) -> None:

@@ -258,6 +258,13 @@ class TestTurn:
         )
         assert (only(answer), answer.starts_us) == (Reason("queued", words), NOW)
 
+    def test_where_priorities_age_it_is_told_what_waiting_is_worth(self) -> None:
+        ageing = queue(policy=QueuePolicy(ageing_us=300 * SECOND))
+        (reason,) = asked(job(), queue=ageing, lane=LaneRecord("", 2, 0, "open")).reasons
+        assert reason.sentence.endswith(
+            "the highest priority goes first, and each 5m that a job has been due count as a point of it"
+        )
+
     def test_that_it_is_one_of_many_is_told_beside_what_holds_it_back(self) -> None:
         answer = asked(job(lane="a"), lane=LaneRecord("a", 2, 0, "limited", SOON))
         assert [reason.kind for reason in answer.reasons] == ["lane_limited", "queued"]

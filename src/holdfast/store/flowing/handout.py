@@ -93,7 +93,7 @@ class Handout:
         share = -(-room // len(names)) + 1
         stocks = {name: self._stocks.setdefault(name, Stock()) for name in names}
         wanted = {name: one.fetched + share for name, one in stocks.items() if not one.keys and not one.is_all}
-        found = self._round.ledger.best(wanted, is_lifo=self._round.policy.order == "lifo")
+        found = self._round.ledger.best(wanted, self._round.policy)
         for name, number in wanted.items():
             _put_away(stocks[name], found.get(name, []), number)
 

@@ -100,8 +100,11 @@ class Ledger(Protocol):
 
     def forget(self, names: Sequence[str]) -> None: ...
 
-    def best(self, wanted: Mapping[str, int], *, is_lifo: bool) -> dict[str, list[int]]:
-        """Give, by lane, the keys of its best ready jobs, as many as are wanted or there are; expired ones are none."""
+    def best(self, wanted: Mapping[str, int], policy: QueuePolicy) -> dict[str, list[int]]:
+        """Give, by lane, the keys of its best ready jobs, as many as are wanted or there are; expired ones are none.
+
+        The best are those by the order of the policy, and by how it has priorities age.
+        """
         ...
 
     def put_in_force(self, declared: str | None, overlay: str | None, policy: QueuePolicy) -> None:

@@ -1,6 +1,7 @@
 """One queue's jobs, each in the index that its state calls for.
 
-    ready       in its lane (see `round`): heap by (-priority, due, arrival); a LIFO queue turns due and arrival around
+    ready       in its lane (see `round`): heap by (-priority, due, arrival); a LIFO queue turns due and arrival around, and
+                one whose priorities age has (due less the head start, due, arrival)
     scheduled   heap by (due, arrival)
     running     by worker, so that a worker's end finds its jobs without a search
     parked      for an unknown task: heaps by arrival, one per task
@@ -21,6 +22,7 @@ from typing import Final
 from holdfast.model.queue import NO_OVERLAY, QueuePolicy
 from holdfast.model.states import FINAL, UNFINISHED, State, is_move
 from holdfast.model.verdict import UNKNOWN_TASK
+from holdfast.policy.ageing import head_start_us
 from holdfast.policy.bounds import has_room, spilled_until_us
 from holdfast.store.memory.entry import Entry
 from holdfast.store.memory.heap import IndexedHeap, Rank
@@ -189,6 +191,8 @@ class Shelf:
     def _rank(self, entry: Entry) -> Rank:
         if self.policy.order == "lifo":
             return (-entry.priority, -entry.due_us, -entry.seq)
+        if self.policy.ageing_us is not None:
+            return (entry.due_us - head_start_us(entry.priority, self.policy.ageing_us), entry.due_us, entry.seq)
         return (-entry.priority, entry.due_us, entry.seq)
 
     def _lift_running(self, entry: Entry) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from psycopg import Cursor
 
 from holdfast.model.queue import QueuePolicy
+from holdfast.policy.ageing import most_priority
 from holdfast.store.flowing.ledger import Book, Gate, LaneRow, News, Place
 from holdfast.store.flowing.news import Line, of_arrivals
 from holdfast.store.postgres import bounds
@@ -83,11 +84,13 @@ class PostgresLedger:
                 "delete from ns_lane where queue = %(queue)s and lane = any (%(names)s::text[])", names=list(names)
             )
 
-    def best(self, wanted: Mapping[str, int], *, is_lifo: bool) -> dict[str, list[int]]:
+    def best(self, wanted: Mapping[str, int], policy: QueuePolicy) -> dict[str, list[int]]:
         """What was given before is given again, in its place: a better job may have come meanwhile, and is then the next."""
         given = {name: self._given.setdefault(name, []) for name in wanted}
+        statement, terms = _order_of(policy)
         found = self._run(
-            "best_lifo" if is_lifo else "best_fifo",
+            statement,
+            **terms,
             lanes=list(wanted),
             numbers=[number - len(given[name]) for name, number in wanted.items()],
             known=[seq for seqs in given.values() for seq in seqs],
@@ -126,6 +129,15 @@ class PostgresLedger:
 
     def _do(self, text: str, /, **values: object) -> Cursor[tuple[Any, ...]]:
         return self._connection.execute(self._statements.of(text), {"queue": self._queue, **values})
+
+
+def _order_of(policy: QueuePolicy) -> tuple[str, dict[str, int]]:
+    """Give the statement that finds the best jobs by the order of a policy, and what it has to know of it."""
+    if policy.order == "lifo":
+        return "best_lifo", {}
+    if policy.ageing_us is None:
+        return "best_fifo", {}
+    return "best_ageing", {"ageing": policy.ageing_us, "most": most_priority(policy.ageing_us)}
 
 
 def lock_queues(

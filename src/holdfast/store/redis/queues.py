@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from holdfast.model.queue import LaneRecord, Limits, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.policy.ageing import most_priority
 from holdfast.policy.flow import HELD, standing
 from holdfast.policy.overlay import packed, unpacked
 from holdfast.store.redis import rows
@@ -156,7 +157,9 @@ def _texts(kept: list[bytes | None]) -> tuple[str, str]:
 def _in_force(declared: str, overlay: str) -> tuple[Any, ...]:
     """Give order, whether the queue is to flow, policy, weights and bounds, as `set_policy.lua` takes them."""
     policy = unpacked(declared, overlay)[0]
-    rules = (_limits(policy.limits), _limits(policy.lane_limits), policy.is_limited, bool(policy.weights))
+    rules = (
+        _limits(policy.limits), _limits(policy.lane_limits), policy.is_limited, bool(policy.weights), _ageing(policy)
+    )  # fmt: skip
     weights = rows.pack(list(policy.weights.items()))
     return policy.order, "" if policy.is_plain else "1", rows.pack(rules), weights, _bounds(policy)
 
@@ -165,6 +168,10 @@ def _bounds(policy: QueuePolicy) -> bytes:
     if policy.max_size is None:
         return b""
     return rows.pack((policy.max_size, policy.on_full == "spill", policy.spill_ttl_us))
+
+
+def _ageing(policy: QueuePolicy) -> tuple[int, int] | bool:
+    return policy.ageing_us is not None and (policy.ageing_us, most_priority(policy.ageing_us))
 
 
 def _limits(limits: Limits) -> tuple[Any, ...]:

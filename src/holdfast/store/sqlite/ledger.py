@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 from typing import Any
 
 from holdfast.model.queue import QueuePolicy
+from holdfast.policy.ageing import head_start_us
 from holdfast.store.flowing.ledger import NAMELESS, Book, Gate, LaneRow, News, Place
 from holdfast.store.flowing.news import Line, of_arrivals
 from holdfast.store.sqlite.bounds import recount
@@ -63,9 +65,11 @@ class SqliteLedger:
         sql = self._statements.of("delete from ns_lane where queue = ? and lane = ?")
         self._connection.executemany(sql, [(self._queue, name) for name in names])
 
-    def best(self, wanted: Mapping[str, int], *, is_lifo: bool) -> dict[str, list[int]]:
-        if is_lifo:
+    def best(self, wanted: Mapping[str, int], policy: QueuePolicy) -> dict[str, list[int]]:
+        if policy.order == "lifo":
             return {name: self._best_lifo(name or None, number) for name, number in wanted.items()}
+        if policy.ageing_us is not None:
+            return {name: self._best_ageing(name or None, number, policy.ageing_us) for name, number in wanted.items()}
         found = self._run("best_fifo", names=json.dumps(list(wanted)), limit=max(wanted.values()), now=self._now_us)
         return {name: json.loads(seqs)[: wanted[name]] for name, seqs in found}
 
@@ -90,16 +94,29 @@ class SqliteLedger:
     def _best_lifo(self, lane: str | None, number: int) -> list[int]:
         """Read one priority at a time: only so can the index be read backwards."""
         found: list[int] = []
-        below: int | None = None
-        while len(found) < number:
-            row = self._run("next_priority", lane=lane, below=below).fetchone()
-            if row is None:
-                break
-            below = row[0]
+        for priority in self._priorities(lane):
             left = number - len(found)
-            rows = self._run("best_lifo", lane=lane, priority=below, limit=left, now=self._now_us)
+            if not left:
+                break
+            rows = self._run("best_lifo", lane=lane, priority=priority, limit=left, now=self._now_us)
             found += [row[0] for row in rows]
         return found
+
+    def _best_ageing(self, lane: str | None, number: int, ageing_us: int) -> list[int]:
+        """Read the first of each priority: which of them are the best is told by how long they have been due as well."""
+        found: list[tuple[int, int, int]] = []
+        for priority in self._priorities(lane):
+            start_us = head_start_us(priority, ageing_us)
+            rows = self._run("best_ageing", lane=lane, priority=priority, limit=number, now=self._now_us)
+            found += [(due_us - start_us, due_us, seq) for due_us, seq in rows]
+        return [seq for _, _, seq in nsmallest(number, found)]
+
+    def _priorities(self, lane: str | None) -> Iterator[int]:
+        """Give the priorities that the ready jobs of a lane have, the highest first: one seek for each."""
+        below: int | None = None
+        while row := self._run("next_priority", lane=lane, below=below).fetchone():
+            below = row[0]
+            yield row[0]
 
     def _run(self, statement: str, /, **values: object) -> sqlite3.Cursor:
         return self._connection.execute(self._statements[statement], {"queue": self._queue, **values})

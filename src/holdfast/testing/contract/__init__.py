@@ -36,6 +36,7 @@ from typing import Final
 
 try:
     from holdfast.testing.contract import (
+        ageing,
         bounds,
         breaker,
         cancel,
@@ -68,7 +69,7 @@ except ModuleNotFoundError as error:
 
 TOPICS: Final = (
     push, claim, order, settle, tokens, leases, cancel, expiry, retention, parking, queues, operator, inspect, wait,
-    lanes, limits, breaker, identity, bounds, model,
+    ageing, lanes, limits, breaker, identity, bounds, model,
 )  # fmt: skip
 
 _tests: Final = {name: test for topic in TOPICS for name, test in vars(topic).items() if name.startswith("test_")}

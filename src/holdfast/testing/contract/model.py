@@ -50,6 +50,8 @@ POLICIES = (
     QueuePolicy(max_size=3),
     QueuePolicy("lifo", max_size=2, on_full="spill", spill_ttl_us=4 * SECOND),
     QueuePolicy(limits=Limits(max_running=1), max_size=4, on_full="spill"),
+    QueuePolicy(ageing_us=2 * SECOND),
+    QueuePolicy(lane_limits=Limits(max_running=2), ageing_us=SECOND),
 )
 IDENTITIES: tuple[dict[str, Any], ...] = (
     *[{}] * 4,
@@ -67,6 +69,7 @@ OVERLAYS = (
     NO_OVERLAY,
     QueueOverlay(lane_rate=None),
     QueueOverlay(max_running=1, order="lifo"),
+    QueueOverlay(ageing_us=3 * SECOND),
     QueueOverlay(rate=Rate(3 * SECOND, 1), lane_breaker=None),
 )
 TASKS = ("t1", "t2", "t3")

@@ -22,6 +22,7 @@ from holdfast.model.states import FINAL, RETRIABLE, State, is_move, seen_as
 from holdfast.model.verdict import CRASHED, UNKNOWN_TASK, Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord
 from holdfast.policy import flow as rules
+from holdfast.policy.ageing import LONGEST_US
 from holdfast.policy.bounds import has_room, refused, spilled, spilled_until_us
 from holdfast.policy.flow import HELD, Flow, result_of
 from holdfast.policy.identity import Holder, KeyState, Ruling, Success, remembered_until_us, rule
@@ -240,10 +241,10 @@ class Model:
         return [job.new.lane or "" for job in self._in(name, state)]
 
     def _best(self, name: str, lane: str) -> ModelJob:
-        sign = -1 if self._queues[name].policy.order == "lifo" else 1
+        policy = self._queues[name].policy
         return min(
             (job for job in self._in(name, "ready") if (job.new.lane or "") == lane),
-            key=lambda job: (-job.shown.priority, sign * job.shown.due_us, sign * job.seq),
+            key=lambda job: _rank(job, policy),
         )
 
     def _take(self, job: ModelJob, worker: str, now: int) -> Claim:
@@ -574,6 +575,15 @@ class Model:
         if one is None or one.has_ended:
             return False
         return self._clock() <= one.beaten_us + one.record.lease_us
+
+
+def _rank(job: ModelJob, policy: QueuePolicy) -> tuple[int, ...]:
+    priority, due = job.shown.priority, job.shown.due_us
+    if policy.ageing_us is not None:
+        head_start = min(abs(priority) * policy.ageing_us, LONGEST_US // policy.ageing_us * policy.ageing_us)
+        return (due + (head_start if priority < 0 else -head_start), due, job.seq)
+    sign = -1 if policy.order == "lifo" else 1
+    return (-priority, sign * due, sign * job.seq)
 
 
 def _holder(jobs: list[ModelJob]) -> Holder | None:

@@ -3,7 +3,8 @@
 -- include: bell
 -- Args: now, again, bell, over, queue, revision that was read, declared, overlay, order, '1' if the queue is to flow,
 -- policy in force as msgpack: limits, limits of its lanes (see flow.lua), whether there is any, whether there are
--- weights; pairs of lane weights; pairs of lane and weight as msgpack; bounds as msgpack (see bounds.lua) or ''.
+-- weights, how priorities age (see round.lua); pairs of lane and weight as msgpack; bounds as msgpack (see bounds.lua)
+-- or ''.
 -- Answer: 1, or 0 if someone has been faster: read it anew.
 -- Guarantee: what the policy follows from is never older than the policy. Sent again after a lost answer, it is the
 -- same change.
