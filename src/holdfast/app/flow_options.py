@@ -81,11 +81,11 @@ def overlay_without(overlay: QueueOverlay, names: Iterable[str]) -> QueueOverlay
 
 _FIELDS: Final = (
     "order", "rate", "max_running", "breaker", "lane_rate", "lane_max_running", "lane_breaker", "weights",
-    "max_size", "on_full", "ageing",
+    "max_size", "on_full", "spill_ttl", "block_timeout", "ageing",
 )  # fmt: skip
-_KEPT_AS: Final = {"ageing": "ageing_us"}
+_KEPT_AS: Final = {"ageing": "ageing_us", "spill_ttl": "spill_ttl_us", "block_timeout": "block_us"}
 _BY_NAME: Final = ("max_size", "on_full", "spill_ttl_us", "block_us", "ageing_us")
-_KNOWN: Final = (*_FIELDS, "burst", "lane_burst", "spill_ttl", "block_timeout")
+_KNOWN: Final = (*_FIELDS, "burst", "lane_burst")
 
 
 def _checked(given: Mapping[str, object], where: str) -> dict[str, Any]:

@@ -122,6 +122,17 @@ def test_what_is_set_goes_before_what_is_declared_until_it_is_unset(app: Holdfas
     assert queue.record().policy.limits == Limits(max_running=8)
 
 
+def test_everything_that_can_be_set_can_be_unset(app: Holdfast) -> None:
+    queue = app.queue("mail")
+    app.declare_queues()
+    assert queue.set(max_size=3, on_full="spill", spill_ttl=60, block_timeout=5)
+    assert queue.unset("spill_ttl", "block_timeout")
+    assert queue.record().overlay == QueueOverlay(max_size=3, on_full="spill")
+    queue.set(spill_ttl=60)
+    queue.unset()
+    assert queue.record().overlay == QueueOverlay()
+
+
 def test_a_limit_that_is_set_to_none_is_taken_away(app: Holdfast) -> None:
     queue = app.queue("mail", rate="0/s", max_running=8)
     app.declare_queues()

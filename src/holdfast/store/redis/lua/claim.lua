@@ -43,12 +43,12 @@ local function recall()
   local found = {}
   for _, task in ipairs(cmsgpack.unpack(redis.call('HGET', TASKS, worker))) do
     for _, member in ipairs(under(PARKED, 't' .. task, most)) do
-      found[#found + 1] = string.sub(member, -STAMP_BYTES)
+      found[#found + 1] = tonumber(stamp_at_end(member))
     end
   end
   table.sort(found)
   for place = 1, math.min(most, #found) do
-    local stamp = stamp_in(found[place], 1)
+    local stamp = digits(found[place])
     local head = load(stamp)
     lift(stamp, head)
     redis.call('HDEL', STORY, stamp)
