@@ -28,11 +28,11 @@ def test_a_real_worker_is_told_with_its_processes_and_what_they_run(workers: Wor
     job = told.enqueue(4, str(workers.folder / "gate"))
     until(lambda: any(c["running"] for w in store.json("workers") for c in w["children"]), "a report of the run")
     until(lambda: store.json("show", job.id)["progress"] == 1.0, "the last note")
+    until(lambda: all(c["rss_bytes"] > 2**20 for w in store.json("workers") for c in w["children"]), "all have started")
     (worker,) = store.json("workers")
     assert worker.keys() == KEYS
     assert (worker["pid"], worker["queues"], worker["is_leaving"]) == (process.pid, ["default", "mail"], False)
     assert {child["pid"] for child in worker["children"]} <= set(children_of(process.pid))
-    assert all(child["rss_bytes"] > 2**20 for child in worker["children"])
     (running,) = worker["running"]
     assert running.keys() == JOB_KEYS
     assert (running["id"], running["task"], running["progress"]) == (job.id, "tests.process.tasks.told", 1.0)

@@ -69,6 +69,12 @@ def stamp() -> None:
 
 
 @app.task
+async def stamp_on_loop() -> None:
+    """As `stamp`, beside as many others as there are."""
+    write_down(f"stamp {time.time():.6f}")
+
+
+@app.task
 def slow_down(retry_after: float) -> None:
     """Be told to slow down by others, whenever it is tried."""
     write_down(f"slowed {time.time():.6f}")

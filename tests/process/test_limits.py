@@ -11,7 +11,7 @@ from holdfast.errors import JobFailed
 from tests.process import one_kind
 from tests.process.kill_loop import durable_server
 from tests.process.processes import Workers, until
-from tests.process.tasks import app, brief, fail, slow_down, stamp
+from tests.process.tasks import app, brief, fail, slow_down, stamp, stamp_on_loop
 
 
 def starts(workers: Workers) -> list[float]:
@@ -21,13 +21,13 @@ def starts(workers: Workers) -> list[float]:
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres", "valkey", "cluster"])
 def test_a_rate_holds_for_two_workers_together_and_is_used_up(store: str, tmp_path: Path) -> None:
-    """I22: 50 a second with a burst of 5, over ten seconds."""
+    """I22: 50 a second with a burst of 5, over ten seconds. On a loop nothing but the rate holds a job back."""
     with durable_server(store) as (url, _):
         workers = Workers(tmp_path, url)
         try:
             with app.override(url=workers.url):
                 app.queues["limited"].set(rate="50/s", burst=5)
-                app.enqueue_many([stamp.using(queue="limited").s() for _ in range(700)])
+                app.enqueue_many([stamp_on_loop.using(queue="limited").s() for _ in range(700)])
                 for _ in range(2):
                     workers.start()
                 until(lambda: workers.lines("stamp"), "the first start")
