@@ -37,3 +37,7 @@ class SeenRecord(msgspec.Struct, frozen=True):
     """How many keys it holds. An approximate one counts those that it took for new."""
     sketch: Sketch | None = None
     """None: it is exact."""
+    most_bytes: int | None = None
+    """How much room an approximate one takes at most. Told by `SeenSet.record()`, like the next; stores leave both out."""
+    error_now: float | None = None
+    """How often an approximate one takes a new key for one that was seen, now that it holds so many."""
