@@ -88,11 +88,11 @@ def test_keys_are_asked_for(store: Shop, form: tuple[str, ...]) -> None:
 
 
 def test_a_version_makes_another_key(store: Shop) -> None:
-    assert store.json("seen", "add", "mail", "a", "--version", "2") == {"queue": "mail", "added": 1, "known": 0}
+    assert store.json("seen", "add", "mail", "a", "--of-version", "2") == {"queue": "mail", "added": 1, "known": 0}
     assert (known(store, "a"), known(store, "a", version="2")) == ([], ["a"])
     assert store.run("seen", "has", "mail", "a").code == 1
-    assert store.run("seen", "has", "mail", "a", "--version", "2").code == 0
-    assert store.json("seen", "forget", "mail", "a", "--version", "2")["forgotten"] == ["a"]
+    assert store.run("seen", "has", "mail", "a", "--of-version", "2").code == 0
+    assert store.json("seen", "forget", "mail", "a", "--of-version", "2")["forgotten"] == ["a"]
 
 
 # --- marking ----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from holdfast.policy.seen import told
 @click.group()
 @shared
 def seen() -> None:
-    """Look at the keys that were seen in a queue; add, forget or clear them.
+    """Look at the keys seen in a queue; add, forget or clear them.
 
     A job that was enqueued with once=True is stored only if its key was not seen in its queue.
 

@@ -23,7 +23,7 @@ from holdfast.policy.seen import check_can_forget, check_can_have_ttl, digest
 
 _NAMED: Final = 3
 _version_option: Callable[..., Any] = click.option(
-    "--version", metavar="VERSION", help="Of this version: a key with a version is another one."
+    "--of-version", "version", metavar="VERSION", help="Of this version: a key with a version is another one."
 )
 
 
@@ -103,7 +103,7 @@ def forget(queue: str, keys: tuple[str, ...], version: str | None) -> None:
     \b
     Examples:
       holdfast seen forget crawl https://a.example/
-      holdfast seen forget crawl https://a.example/ --version 2 --json
+      holdfast seen forget crawl https://a.example/ --of-version 2 --json
     """
     given = list(dict.fromkeys(keys))
     digests = _digests(given, version)
