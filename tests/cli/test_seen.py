@@ -7,7 +7,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.policy.seen import expected_error, sketch
-from tests.cli.conftest import Shop, command, environment
+from tests.cli.conftest import Shop, command, environment, run_apart
 from tests.cli.terminal import Terminal
 
 KEYS = {"queue", "count", "is_approximate", "capacity", "error", "error_now", "most_bytes"}
@@ -228,3 +228,23 @@ def test_a_key_that_is_none_is_refused(verb: str, store: Shop) -> None:
     assert answer.code == 1
     assert "expected a key to be printable text of 1 to 512 characters" in answer.err
     assert known(store, "a") == []
+
+
+# --- a push that asks -------------------------------------------------------------------------------------------------
+
+
+def test_a_call_that_is_not_stored_is_told(tmp_path: Path, form: tuple[str, ...]) -> None:
+    (tmp_path / "crawler.py").write_text(
+        "from holdfast import Holdfast\n"
+        "app = Holdfast('sqlite:///jobs.db')\n"
+        "@app.task(name='visit', key='k', once=True)\n"
+        "def visit(): ...\n"
+    )
+    words = ["--app", "crawler:app"]
+    assert run_apart(*words, "enqueue", "visit").err == ""
+    assert run_apart(*words, "worker", "--burst", "--log-level", "error").code == 0
+    again = run_apart(*words, "enqueue", "visit", *form)
+    job_id = again.json["id"] if form else again.out.strip()
+    assert (again.code, again.err) == (0, f"note: not stored, its key was seen before: there is no job {job_id}\n")
+    assert run_apart(*words, "seen", "has", "default", "k").code == 0
+    assert run_apart(*words, "show", job_id).code == 1

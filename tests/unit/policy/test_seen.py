@@ -66,6 +66,14 @@ def test_places_are_within_the_block_and_blocks_within_the_set(error: float) -> 
     assert all(len(bits) == shape.hashes for _, bits in found)
 
 
+def test_the_place_of_a_key_is_the_same_everywhere_and_for_ever() -> None:
+    """It is stored, too; and scripts on servers compute it by themselves."""
+    assert place(digest("https://a.example/"), sketch(100_000, 0.01)) == (
+        7,
+        [20255, 24849, 1537, 15855, 2267, 26309, 22445],
+    )
+
+
 def test_a_key_that_was_put_is_held_and_is_new_once() -> None:
     block = bytearray(BLOCK_BYTES)
     assert not holds(block, [0, 32_767])
