@@ -34,6 +34,7 @@ from holdfast.errors import (
     RunControl,
     SchemaTooNew,
     SealBroken,
+    ShapeMismatch,
     Snooze,
     StoreClosed,
     StoreError,
@@ -55,7 +56,7 @@ __all__ = [
     # errors
     "HoldfastError",
     "InvalidInput", "UnknownOption", "InvalidName", "ArgumentMismatch", "NotEncodable", "PayloadTooLarge",
-    "DeclarationError", "DuplicateTask", "UnknownTask", "NotIncluded",
+    "DeclarationError", "DuplicateTask", "UnknownTask", "NotIncluded", "ShapeMismatch",
     "Refused", "DuplicateJob", "QueueFull",
     "NoResult", "JobFailed", "JobCancelled", "JobExpired", "JobNotFound", "ResultGone", "ResultTimeout",
     "StoreError", "StoreUnavailable", "StoreUnsafe", "SchemaTooNew", "StoreClosed",

@@ -10,7 +10,8 @@
     ├── DeclarationError                      a task or app that is declared wrongly
     │   ├── DuplicateTask
     │   ├── UnknownTask
-    │   └── NotIncluded                       a TaskSet's task was enqueued before an app included the set
+    │   ├── NotIncluded                       a TaskSet's task was enqueued before an app included the set
+    │   └── ShapeMismatch                     a seen-set is there already, in another shape than was asked for
     ├── Refused                               the store said no to a push, and stored nothing
     │   ├── DuplicateJob
     │   └── QueueFull
@@ -78,6 +79,10 @@ class UnknownTask(DeclarationError):
 
 class NotIncluded(DeclarationError):
     """A TaskSet's task was used before an app included the set."""
+
+
+class ShapeMismatch(DeclarationError):
+    """A seen-set is there already, in another shape than was asked for."""
 
 
 class Refused(HoldfastError):

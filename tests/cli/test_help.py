@@ -28,10 +28,16 @@ ALL = dict(commands())
 def test_the_commands_are_these() -> None:
     words = (
         "worker,workers,top,enqueue,jobs,show,why,wait,result,cancel,retry,"
-        "queues,queue,unpark,migrate,doctor,health,demo"
+        "queues,queue,seen,unpark,migrate,doctor,health,demo"
     )
     assert list(holdfast.commands) == words.split(",")
-    below = {"show", "lanes", "pause", "resume", "set", "unset", "purge", "drain"}
+    below = {"show", "lanes", "pause", "resume", "set", "unset", "purge", "drain"} | {
+        "list",
+        "has",
+        "add",
+        "forget",
+        "clear",
+    }
     assert {path[1] for path in ALL if len(path) == 2} == below
 
 

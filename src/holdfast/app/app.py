@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from holdfast.app.consumer import Consumer
     from holdfast.app.flow_options import QueueOptions
     from holdfast.app.option_types import DefaultOptions, TaskOptions
+    from holdfast.app.seen import SeenSet
     from holdfast.app.worker import InProcessWorker
     from holdfast.model.why import Why
     from holdfast.run.bench import Bench
@@ -110,6 +111,20 @@ class Holdfast:
 
         self._declarations.add(check_queue(name), policy_of(options))
         return self.queues[name]
+
+    def seen(self, queue: str, *, capacity: int | None = None, error: float | None = None) -> "SeenSet":
+        """Give the seen-set of a queue: the keys that came there before, by `once=True` or by `add`.
+
+        It is exact. With `capacity` it is approximate, of a fixed size: while it holds no more keys than
+        that, one new key in a thousand (or what `error` says) at most is taken for one that was seen. It takes on that shape
+        with its first use, or with the first push that asks it; both raise ShapeMismatch if it is there otherwise.
+        """
+        from holdfast.app.seen import SeenSet, shape_of  # only for those who use one
+
+        shape = shape_of(capacity, error)
+        if shape is not None:
+            self._declarations.shape(check_queue(queue), shape)
+        return SeenSet(self, queue, shape)
 
     def register(self, *types: type) -> None:
         """Let values of these types travel that no task's signature names (those of signatures are known already)."""
@@ -294,9 +309,10 @@ class Holdfast:
         """Write the declared queues, those that have changed. Workers call this."""
         self._declarations.write(self.connection())
 
-    def declare_queues_of(self, jobs: Iterable[NewJob]) -> None:
-        """Write the declared queues that these jobs go to, those that have changed. Each push begins with it."""
+    def declare_queues_of(self, jobs: Sequence[NewJob]) -> None:
+        """Write what was declared of the queues that these jobs go to, if that has changed. Each push begins with it."""
         self._declarations.write(self.connection(), (job.queue for job in jobs))
+        self._declarations.settle(self.connection(), jobs)
 
     @property
     def declared_queues(self) -> Mapping[str, QueuePolicy]:

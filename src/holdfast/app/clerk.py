@@ -13,7 +13,9 @@ from holdfast.app.options import Named
 from holdfast.app.terms import Terms
 from holdfast.errors import DeclarationError, InvalidInput
 from holdfast.model.job import NewJob
+from holdfast.model.seen import SeenMark
 from holdfast.policy.names import check_key, check_lane
+from holdfast.policy.seen import digest
 from holdfast.store.protocol import Store
 from holdfast.wire.envelope import FORMAT, Envelope, seal_in
 from holdfast.wire.payload import pack
@@ -65,13 +67,20 @@ class Clerk:
             job_id, terms.queue, task.name, envelope, seal_job(self._ring, job_id, envelope), terms.priority,
             terms.delay_us, terms.at_us, expires_us, terms.crash_budget, terms.keep_done_s, terms.keep_dead_s,
             terms.result_ttl_s, terms.tags, lane, key, terms.on_conflict, terms.fresh_for_us, terms.version,
-            terms.is_forced, terms.runs_after,
+            terms.is_forced, terms.runs_after, _mark(terms, key),
         )  # fmt: skip
 
     def _expires_us(self, terms: Terms) -> int:
         """Resolve "in ten minutes" on the store's clock: the caller's may be wrong."""
         assert terms.expires_in_us is not None
         return self._store.now() + terms.expires_in_us
+
+
+def _mark(terms: Terms, key: str | None) -> SeenMark | None:
+    """Give the mark that a job leaves in the seen-set of its queue, and is kept out by."""
+    if key is None or not terms.is_once:
+        return None
+    return SeenMark(digest(key, terms.version), terms.once_for_us, terms.forgets_failure)
 
 
 def _given(named: Named, call: Call[Any], check: Callable[[object, str], str], what: str) -> str | None:

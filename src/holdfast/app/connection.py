@@ -9,7 +9,10 @@ import threading
 
 from holdfast.app.settings import Settings
 from holdfast.app.watcher import Watcher
+from holdfast.errors import ShapeMismatch
 from holdfast.model.queue import QueuePolicy
+from holdfast.model.seen import Sketch
+from holdfast.policy.seen import mismatch
 from holdfast.store.connect import connect
 from holdfast.store.protocol import Store
 from holdfast.wire.seal import KeyRing
@@ -24,12 +27,30 @@ class Connection:
         self.watcher = Watcher(store)
         self._is_ours = is_ours
         self._declared: dict[str, QueuePolicy] = {}
+        self._shaped: dict[str, Sketch] = {}
 
     def declare(self, name: str, policy: QueuePolicy) -> None:
         """Write a queue's policy, unless this connection has written it already."""
         if self._declared.get(name) != policy:
             self.store.queues.set_policy(name, policy)
             self._declared[name] = policy
+
+    def settle(self, name: str, shape: Sketch, *, again: bool = False) -> None:
+        """Give a queue's seen-set this shape, unless this connection has done so (and it is not to look again).
+
+        Raises ShapeMismatch, having changed nothing, if the set is there in another shape.
+        """
+        if self._shaped.get(name) == shape and not again:
+            return
+        seen = self.store.seen
+        found = seen.shape(name) or seen.shape(name, shape)
+        if why := mismatch(name, shape, found):
+            raise ShapeMismatch(why)
+        self._shaped[name] = shape
+
+    def unsettle(self, name: str) -> None:
+        """Look again at the next use: the shape has been given up."""
+        self._shaped.pop(name, None)
 
     def close(self) -> None:
         self.watcher.stop()

@@ -35,6 +35,8 @@ class IdentityOptions(TypedDict, total=False):
     key: Named
     fresh_for: Seconds | None
     version: str | int | None
+    once: bool | Seconds | None
+    forget_failed: bool
     rerun: bool
     again_after: Seconds | None
 

@@ -173,6 +173,17 @@ def _fresh_for(value: object) -> dict[str, object]:
     return {"fresh_for": None if value is None else duration_us(value, "fresh_for")}
 
 
+def _once(value: object) -> dict[str, object]:
+    if value is None or isinstance(value, bool):
+        return {"once": bool(value), "once_for": None}
+    if value == math.inf:
+        return {"once": True, "once_for": None}
+    span = duration_us(value, "once")
+    if span == 0:
+        raise InvalidInput(f"expected once to be True, False or more than 0 seconds, got: {value!r}")
+    return {"once": True, "once_for": span}
+
+
 def _again_after(value: object) -> dict[str, object]:
     span = None if value is None else duration_us(value, "again_after")
     if span == 0:
@@ -210,6 +221,8 @@ _CHECKS: Final[dict[str, _Check]] = {
     "on_conflict": _conflict,
     "fresh_for": _fresh_for,
     "version": lambda value: {"version": None if value is None else check_version(value)},
+    "once": _once,
+    "forget_failed": _flag("forget_failed"),
     "rerun": _flag("rerun"),
     "again_after": _again_after,
     "force": _flag("force"),
@@ -221,7 +234,7 @@ _CHECKS: Final[dict[str, _Check]] = {
     "slot": _slot,
 }
 _OF_THE_TASK: Final = ("name", "aliases", "retry_on", "give_up_on", "slot")
-NEED_KEY: Final = ("fresh_for", "version", "rerun", "again_after", "force")
+NEED_KEY: Final = ("fresh_for", "version", "once", "forget_failed", "rerun", "again_after", "force")
 """What means nothing without a key."""
 _DEFAULTS: Final = frozenset(_CHECKS) - {"id", "name", "aliases", "delay", "at", "key", *NEED_KEY}
 _TASK: Final = frozenset(_CHECKS) - {"id", "force"}

@@ -39,6 +39,9 @@ class Terms(msgspec.Struct, frozen=True):
     version: str | None = None
     is_forced: bool = False
     runs_after: bool = False
+    is_once: bool = False
+    once_for_us: int | None = None
+    forgets_failure: bool = False
 
 
 def terms_of(task: Checked, call: Checked) -> Terms:
@@ -48,6 +51,7 @@ def terms_of(task: Checked, call: Checked) -> Terms:
     _check_moments(get("at"), get("expires_at"))
     if get("key") is None:
         _check_keyless(task, call)
+    _check_forgetting(task, call)
     return Terms(
         queue=get("queue", "default"),
         priority=get("priority", 0),
@@ -74,6 +78,9 @@ def terms_of(task: Checked, call: Checked) -> Terms:
         version=get("version"),
         is_forced=get("force", False),
         runs_after=get("rerun", False),
+        is_once=get("once", False),
+        once_for_us=get("once_for"),
+        forgets_failure=get("forget_failed", False),
     )
 
 
@@ -122,3 +129,12 @@ def _check_keyless(task: Checked, call: Checked) -> None:
                 f"expected a key to go with {name}: it says what makes two calls the same, e.g. key='page:17' or "
                 "key=lambda url: url; got none"
             )
+
+
+def _check_forgetting(task: Checked, call: Checked) -> None:
+    """Refuse to forget what nobody marks. A call that does without its task's `once` does without this too."""
+    get = {**task, **call}.get
+    if get("forget_failed") and not get("once") and ("once" not in call or "forget_failed" in call):
+        raise InvalidInput(
+            "expected once to go with forget_failed: only a call with once=True (or a time) marks its key as seen; got none"
+        )

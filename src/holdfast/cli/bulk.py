@@ -1,4 +1,6 @@
-"""Many jobs, a chunk at a time: each chunk is one step of the store, so an interrupted command has done whole chunks."""
+"""Many jobs or keys, a chunk at a time: each chunk is one step of the store, so an interrupted command has done whole
+chunks.
+"""
 
 import sys
 from collections.abc import Callable
@@ -8,22 +10,23 @@ from holdfast.cli.output import console
 from holdfast.cli.picking import CHUNK, chunks
 
 _Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
 
 
-def in_chunks(ids: list[str], act: Callable[[list[str]], _Answer], doing: str) -> list[_Answer]:
+def in_chunks(items: list[_Item], act: Callable[[list[_Item]], _Answer], doing: str) -> list[_Answer]:
     """Give each chunk to `act` and return its answers, with a progress bar on a terminal if there are several."""
-    if len(ids) <= CHUNK or not sys.stderr.isatty():
-        return [act(chunk) for chunk in chunks(ids)]
-    return _with_bar(ids, act, doing)
+    if len(items) <= CHUNK or not sys.stderr.isatty():
+        return [act(chunk) for chunk in chunks(items)]
+    return _with_bar(items, act, doing)
 
 
-def _with_bar(ids: list[str], act: Callable[[list[str]], _Answer], doing: str) -> list[_Answer]:
+def _with_bar(items: list[_Item], act: Callable[[list[_Item]], _Answer], doing: str) -> list[_Answer]:
     from rich.progress import Progress  # only for commands that draw
 
     answers: list[_Answer] = []
     with Progress(console=console(stderr=True), transient=True) as progress:
-        bar = progress.add_task(doing, total=len(ids))
-        for chunk in chunks(ids):
+        bar = progress.add_task(doing, total=len(items))
+        for chunk in chunks(items):
             answers.append(act(chunk))
             progress.advance(bar, len(chunk))
     return answers

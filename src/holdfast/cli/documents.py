@@ -6,6 +6,7 @@ from holdfast.cli.times import iso
 from holdfast.model.job import JobRecord
 from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord, Rate
 from holdfast.model.run import Run
+from holdfast.model.seen import SeenRecord
 from holdfast.model.why import Why
 from holdfast.model.worker import WorkerRecord
 from holdfast.policy.moments import SECOND
@@ -133,6 +134,20 @@ def lane_document(lane: LaneRecord) -> Document:
         "running": lane.running,
         "standing": lane.standing,
         "until": iso(lane.until_us),
+    }
+
+
+def seen_document(seen: SeenRecord) -> Document:
+    """Tell all of a seen-set."""
+    shape = seen.sketch
+    return {
+        "queue": seen.queue,
+        "count": seen.count,
+        "is_approximate": shape is not None,
+        "capacity": None if shape is None else shape.capacity,
+        "error": None if shape is None else shape.error,
+        "error_now": seen.error_now,
+        "most_bytes": seen.most_bytes,
     }
 
 

@@ -17,6 +17,7 @@ from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import app_target, load
 from holdfast.cli.times import DURATION, MOMENT
 from holdfast.errors import InvalidInput, UnknownTask
+from holdfast.policy.seen import SEEN
 
 if TYPE_CHECKING:
     from holdfast.app.app import Holdfast
@@ -53,6 +54,8 @@ def enqueue(task: str, arguments: tuple[str, ...], kwargs: str | None, **options
     with load(target) as app:
         chosen = _find(app, task).using(**_chosen(**options))
         job = chosen.enqueue(*positional, **named)
+    if job.reason == SEEN:
+        click.echo(f"note: not stored, {SEEN}: there is no job {job.id}", err=True)
     if is_json():
         print_json({"id": job.id, "decision": job.decision, "task": chosen.name, "queue": chosen.queue})
     else:

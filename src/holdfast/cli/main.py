@@ -17,6 +17,7 @@ from holdfast.cli.migrate import migrate
 from holdfast.cli.queues import queue, queues
 from holdfast.cli.result import result
 from holdfast.cli.retry import retry
+from holdfast.cli.seen import seen
 from holdfast.cli.shared import shared
 from holdfast.cli.show import show
 from holdfast.cli.top import top
@@ -45,8 +46,8 @@ def holdfast() -> None:
 
 
 _COMMANDS = (
-    worker, workers, top, enqueue, jobs, show, why, wait, result, cancel, retry, queues, queue, unpark, migrate, doctor,
-    health, demo,
+    worker, workers, top, enqueue, jobs, show, why, wait, result, cancel, retry, queues, queue, seen, unpark, migrate,
+    doctor, health, demo,
 )  # fmt: skip
 for command in _COMMANDS:
     holdfast.add_command(command)

@@ -89,7 +89,9 @@ def plural(number: int, noun: str = "job") -> str:
 
 def size(number_bytes: int) -> str:
     """Give an amount of memory: `81.2 MiB`."""
-    return f"{number_bytes / 2**30:,.1f} GiB" if number_bytes >= 2**30 else f"{number_bytes / 2**20:.1f} MiB"
+    if number_bytes >= 2**30:
+        return f"{number_bytes / 2**30:,.1f} GiB"
+    return f"{number_bytes / 2**20:.1f} MiB" if number_bytes >= 2**20 else f"{number_bytes / 2**10:.0f} KiB"
 
 
 def last_part(job_id: str) -> str:

@@ -23,6 +23,7 @@ CHUNK: Final = 500
 _LOOKED_AT: Final = 1000
 _SHORTEST: Final = 4
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+_Item = TypeVar("_Item")
 
 
 def filters(function: _Decorated) -> _Decorated:
@@ -78,9 +79,9 @@ def pick(store: Store, wanted: Wanted) -> list[str]:
     return ids
 
 
-def chunks(ids: list[str]) -> Iterator[list[str]]:
-    """Cut a list of ids into steps."""
-    return (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))
+def chunks(items: list[_Item]) -> Iterator[list[_Item]]:
+    """Cut a list into steps."""
+    return (items[start : start + CHUNK] for start in range(0, len(items), CHUNK))
 
 
 def get_job(store: Store, job_id: str) -> JobRecord:

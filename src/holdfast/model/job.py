@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from holdfast.model.seen import SeenMark
 from holdfast.model.states import State
 
 Decision = Literal["created", "merged", "duplicate", "spilled", "refused"]
@@ -43,6 +44,8 @@ class NewJob(msgspec.Struct, frozen=True, array_like=True):
     is_forced: bool = False
     runs_after: bool = False
     """Whether it is to run once more after a job of the same key that is running now."""
+    seen: SeenMark | None = None
+    """Set if it is to be stored only if its key has not been seen: see `policy.identity`."""
 
 
 class Pushed(msgspec.Struct, frozen=True, array_like=True):

@@ -15,7 +15,12 @@ time, so that a push can find that it is still fresh.
 |                            | another: stored as `waiting`, or, if there is a successor, treated as above by that    |
 |                            | else it changes nothing: `duplicate`, or `refused` if it is to be rejected             |
 
-`is_forced` passes by freshness and version, and by nothing else. Every answer names the job that stands, and says why.
+What would be stored by these rules is stored only if its key has not been *seen*, where the push asks for that: then it is
+needless (`duplicate`), and names no other job, for that may be gone for long. The key is marked in the step that stores the
+job; what is not stored marks nothing.
+
+`is_forced` passes by freshness, version and the seen-set, and by nothing else. Every answer says why, and names the job that
+stands, if it is known.
 """
 
 from typing import Final, Literal
@@ -23,6 +28,7 @@ from typing import Final, Literal
 import msgspec
 
 from holdfast.model.job import NewJob, Pushed
+from holdfast.policy.seen import SEEN
 
 Act = Literal["create", "follow", "merge", "replace", "nothing"]
 
@@ -82,6 +88,16 @@ def rule(new: NewJob, known: KeyState, now_us: int) -> Ruling:
         return _rule_on_waiting(new, known.successor)
     asked = holder.id if new.on_conflict == "replace" else None
     return Ruling("follow", Pushed(new.id, "created", f"it runs after job {holder.id}, which is running now"), asked)
+
+
+def is_needless(new: NewJob, was_seen: bool) -> bool:
+    """Tell whether a push that would be stored is not, because its key was seen before."""
+    return new.seen is not None and was_seen and not new.is_forced
+
+
+def seen(job_id: str) -> Pushed:
+    """Answer a push that is needless because its key was seen."""
+    return Pushed(job_id, "duplicate", SEEN)
 
 
 def fresh_for_us(new: NewJob, version: str | None) -> int:

@@ -43,6 +43,7 @@ from holdfast.model.job import JobRecord, NewJob, Pushed
 from holdfast.model.query import Query, StoreInfo, Tidied
 from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.model.run import Run
+from holdfast.model.seen import SeenRecord, Sketch
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.model.worker import Beat, Rescued, WorkerRecord, WorkerReport
 
@@ -62,6 +63,8 @@ class Store(Protocol):
     def operator(self) -> "Operator": ...
     @property
     def inspector(self) -> "Inspector": ...
+    @property
+    def seen(self) -> "Seen": ...
     @property
     def guest(self) -> "Guest | None":
         """Pushes that join a transaction of the caller's; None where there is no such thing."""
@@ -223,6 +226,43 @@ class Queues(Protocol):
 
     def purge(self, name: str, now_us: int | None = None) -> int:
         """Delete, with their history, all jobs of the queue that are not running and not final. Return how many."""
+        ...
+
+
+class Seen(Protocol):
+    """The seen-sets: each queue has one, of digests of keys (`policy.seen`), empty and exact until someone adds to it.
+
+    A push that asks for it looks and marks in its own step; this is the door for all else. Each answer is in the order of
+    `digests`; a later one of a batch sees the earlier ones.
+    """
+
+    def add(
+        self, name: str, digests: Sequence[bytes], ttl_us: int | None = None, now_us: int | None = None
+    ) -> list[bool]:
+        """Mark keys as seen, for ever or for a time. Tell of each whether it was new. One that is there keeps its term.
+
+        Makes the queue if need be. An approximate set keeps its keys for ever.
+        """
+        ...
+
+    def has(self, name: str, digests: Sequence[bytes], now_us: int | None = None) -> list[bool]:
+        """Tell of each key whether it was seen."""
+        ...
+
+    def discard(self, name: str, digests: Sequence[bytes], now_us: int | None = None) -> list[bool]:
+        """Forget keys. Tell of each whether it was there. An approximate set forgets nothing."""
+        ...
+
+    def clear(self, name: str) -> int:
+        """Forget all keys, slice by slice, and then the shape: the set is exact again. Return how many keys there were."""
+        ...
+
+    def shape(self, name: str, sketch: Sketch | None = None) -> Sketch | None:
+        """Give the shape of the set; None: it is exact. A set that is exact and empty takes on the one that is given."""
+        ...
+
+    def get(self, name: str, now_us: int | None = None) -> SeenRecord:
+        """Tell how many keys the set holds. Keys past their term do not count. For people: it may take a walk."""
         ...
 
 

@@ -6,7 +6,7 @@ Called with the shelf's lock held.
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.states import State
 from holdfast.policy.bounds import has_room, refused, spilled
-from holdfast.policy.identity import Ruling, rule
+from holdfast.policy.identity import Ruling, is_needless, rule, seen
 from holdfast.store.memory.entry import Entry, due_us, finish
 from holdfast.store.memory.rack import Rack
 from holdfast.store.memory.shelf import SIZED, Shelf
@@ -26,9 +26,14 @@ def take_in(rack: Rack, shelf: Shelf, job: NewJob, now_us: int) -> Pushed:
         if target is not None:
             _merge(shelf, target, job, now_us)
         return ruling.answer
+    if is_needless(job, job.seen is not None and shelf.seen.has(job.seen.digest, now_us)):
+        rack.unreserve(job.id)
+        return seen(job.id)
     if not has_room(shelf.policy, shelf.size - (ruling.act == "replace" and _is_counted(target))):
         return _turn_away(rack, shelf, job, ruling, now_us)
     rack.put(shelf, job, now_us, _make_way(shelf, job, ruling, target, now_us))
+    if job.seen is not None:
+        shelf.seen.add(job.seen.digest, job.seen.ttl_us, now_us)
     return ruling.answer if job.key is not None else Pushed(job.id, "created")
 
 
@@ -51,6 +56,8 @@ def _turn_away(rack: Rack, shelf: Shelf, job: NewJob, ruling: Ruling, now_us: in
         shelf.refused += 1
         return refused(job.id)
     rack.put(shelf, job, now_us, "spilled")
+    if job.seen is not None:
+        shelf.seen.add(job.seen.digest, job.seen.ttl_us, now_us)
     return spilled(job.id, shelf.policy)
 
 

@@ -29,6 +29,7 @@ from holdfast.store.memory.heap import IndexedHeap, Rank
 from holdfast.store.memory.keys import KeyBook
 from holdfast.store.memory.leases import Leases
 from holdfast.store.memory.round import Lane, Round
+from holdfast.store.memory.seenbook import SeenBook
 
 SIZED: Final[tuple[State, ...]] = ("waiting", "scheduled", "ready")
 """The states of jobs that count towards the size of a queue."""
@@ -46,6 +47,7 @@ class Shelf:
         self.round = Round()
         self.leases = Leases(lock)
         self.keys = KeyBook()
+        self.seen = SeenBook()
         self.entries: dict[str, Entry] = {}
         """By id, in order of arrival."""
         self.tagged: dict[str, dict[str, Entry]] = {}
@@ -113,6 +115,7 @@ class Shelf:
         if state in FINAL:
             self.departures += 1
             self._let_go(entry)
+            self._mark_end(entry)
 
     def lay_again(self, entry: Entry) -> None:
         """Put a lifted entry back, in the state it had, by its new rank."""
@@ -209,6 +212,16 @@ class Shelf:
         if heir is not None:
             self.lift(heir)
             self.lay(heir, "scheduled")
+
+    def _mark_end(self, entry: Entry) -> None:
+        """Forget the key of a job that did not succeed, if it was asked for; a success is marked again."""
+        mark = entry.new.seen
+        if mark is None or not mark.forgets_failure or entry.finished_us is None:
+            return
+        if entry.state == "succeeded":
+            self.seen.add(mark.digest, mark.ttl_us, entry.finished_us)
+        else:
+            self.seen.discard(mark.digest, entry.finished_us)
 
     def _count_running(self, entry: Entry, by: int) -> None:
         self.round.running += by

@@ -23,6 +23,7 @@ from holdfast.store.memory.inspector import MemoryInspector
 from holdfast.store.memory.operator import MemoryOperator
 from holdfast.store.memory.queues import MemoryQueues
 from holdfast.store.memory.rack import Rack
+from holdfast.store.memory.seen import MemorySeen
 from holdfast.store.protocol import Clock
 
 _by_queue = attrgetter("queue")
@@ -36,6 +37,7 @@ class MemoryStore:
         self.queues = MemoryQueues(self._rack)
         self.operator = MemoryOperator(self._rack)
         self.inspector = MemoryInspector(self._rack)
+        self.seen = MemorySeen(self._rack)
         self.guest = None
 
     # --- the job path -----------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ def tidy(rack: Rack, now_us: int | None) -> Tidied:
             pruned += _prune(rack, shelf, SLICE - pruned, now)
             shelf.round.forget_idle(SLICE, now)
             shelf.keys.forget_old(SLICE, now)
+            shelf.seen.forget_old(SLICE, now)
             heads = (shelf.expiring.peek(), shelf.retained.peek())
             nexts += [head[0][0] for head in heads if head]
     is_more = SLICE in (expired, pruned)

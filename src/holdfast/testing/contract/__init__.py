@@ -54,6 +54,7 @@ try:
         push,
         queues,
         retention,
+        seen,
         settle,
         tokens,
         wait,
@@ -69,7 +70,7 @@ except ModuleNotFoundError as error:
 
 TOPICS: Final = (
     push, claim, order, settle, tokens, leases, cancel, expiry, retention, parking, queues, operator, inspect, wait,
-    ageing, lanes, limits, breaker, identity, bounds, model,
+    ageing, lanes, limits, breaker, identity, seen, bounds, model,
 )  # fmt: skip
 
 _tests: Final = {name: test for topic in TOPICS for name, test in vars(topic).items() if name.startswith("test_")}

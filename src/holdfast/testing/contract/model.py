@@ -21,6 +21,7 @@ from holdfast.model.job import NewJob
 from holdfast.model.query import Query
 from holdfast.model.queue import NO_OVERLAY, Breaker, Limits, QueueOverlay, QueuePolicy, Rate
 from holdfast.model.run import Run
+from holdfast.model.seen import SeenMark
 from holdfast.model.states import FINAL, STATES
 from holdfast.model.verdict import BAD_SEAL, UNKNOWN_TASK, Lost, Outcome, Verdict
 from holdfast.model.worker import Rescued, WorkerRecord
@@ -53,6 +54,7 @@ POLICIES = (
     QueuePolicy(ageing_us=2 * SECOND),
     QueuePolicy(lane_limits=Limits(max_running=2), ageing_us=SECOND),
 )
+DIGESTS = tuple(letter * 16 for letter in (b"k", b"l", b"m", b"n"))
 IDENTITIES: tuple[dict[str, Any], ...] = (
     *[{}] * 4,
     {"key": "k"},
@@ -60,6 +62,11 @@ IDENTITIES: tuple[dict[str, Any], ...] = (
     {"key": "k", "version": "1"},
     {"key": "k", "version": "2", "on_conflict": "keep"},
     {"key": "k", "runs_after": True},
+    {"key": "k", "seen": SeenMark(b"k" * 16)},
+    {"key": "m", "seen": SeenMark(b"m" * 16, 3 * SECOND)},
+    {"key": "m", "seen": SeenMark(b"m" * 16, forgets_failure=True)},
+    {"key": "l", "seen": SeenMark(b"l" * 16, 5 * SECOND, True), "on_conflict": "replace"},
+    {"key": "m", "seen": SeenMark(b"m" * 16, forgets_failure=True), "is_forced": True},
     {"key": "k", "on_conflict": "replace"},
     {"key": "k", "on_conflict": "reject"},
     {"key": "l", "fresh_for_us": 3 * SECOND},
@@ -239,6 +246,19 @@ class Program(RuleBasedStateMachine):
         given: tuple[Any, ...] = (queue,) if act == "purge" else (queue, lane)
         self._same(lambda at: getattr(at, act)(*given), lambda at: getattr(at.queues, act)(*given))
 
+    @rule(
+        act=st.sampled_from(("see", "see", "has_seen", "unsee")),
+        queue=st.sampled_from(QUEUES),
+        digests=st.lists(st.sampled_from(DIGESTS), max_size=4),
+        ttl_s=st.sampled_from((None, None, 2)),
+    )
+    def mark(self, act: str, queue: str, digests: list[bytes], ttl_s: int | None) -> None:
+        given: tuple[Any, ...] = (queue, digests)
+        if act == "see":
+            given = (*given, None if ttl_s is None else ttl_s * SECOND)
+        door = {"see": "add", "has_seen": "has", "unsee": "discard"}[act]
+        self._same(lambda at: getattr(at, act)(*given), lambda at: getattr(at.seen, door)(*given))
+
     @rule(queue=st.sampled_from(QUEUES), policy=st.sampled_from(POLICIES))
     def declare(self, queue: str, policy: QueuePolicy) -> None:
         self._same(lambda at: at.set_policy(queue, policy), lambda at: at.queues.set_policy(queue, policy))
@@ -279,6 +299,7 @@ class Program(RuleBasedStateMachine):
         assert store.queues.names() == names
         assert [store.queues.get(name) for name in names] == [model.queue(name) for name in names]
         assert [store.queues.lanes(name) for name in names] == [model.lanes(name) for name in names]
+        assert [store.seen.get(name).count for name in names] == [model.count_seen(name) for name in names]
         assert store.inspector.workers() == model.live()
         for job_id, job in model.jobs.items():
             assert _plain_runs(store.inspector.history(job_id)) == _plain_runs(job.runs), job_id

@@ -6,6 +6,7 @@ Slow, and obviously right. It shares with the real stores only the rules that ar
 `number-m<claim>`, so the part before the dash is comparable with any store's.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -25,7 +26,7 @@ from holdfast.policy import flow as rules
 from holdfast.policy.ageing import LONGEST_US
 from holdfast.policy.bounds import has_room, refused, spilled, spilled_until_us
 from holdfast.policy.flow import HELD, Flow, result_of
-from holdfast.policy.identity import Holder, KeyState, Ruling, Success, remembered_until_us, rule
+from holdfast.policy.identity import Holder, KeyState, Ruling, Success, is_needless, remembered_until_us, rule, seen
 from holdfast.policy.landing import land
 from holdfast.policy.moments import SECOND
 from holdfast.policy.overlay import overlaid
@@ -80,6 +81,8 @@ class ModelQueue:
     refused: int = 0
     successes: dict[str, Success] = field(default_factory=dict)
     """The last success under each key, for ever: one that is past its term counts for nothing."""
+    seen: dict[bytes, float] = field(default_factory=dict)
+    """Until when each key counts as seen."""
 
     @property
     def policy(self) -> QueuePolicy:
@@ -112,6 +115,10 @@ class Model:
         ruling = Ruling("create", Pushed(new.id, "created"))
         if new.key is not None:
             ruling = rule(new, self._known(new.queue, new.key), now)
+        mark = new.seen
+        was_seen = mark is not None and queue.seen.get(mark.digest, 0) > now
+        if ruling.act in ("create", "follow", "replace") and is_needless(new, was_seen):
+            return seen(new.id)
         target = None if ruling.target is None else self.jobs[ruling.target]
         freed = ruling.act == "replace" and target is not None and target.shown.state in SIZED
         if ruling.act in ("create", "follow", "replace") and not has_room(queue.policy, self._size(new.queue) - freed):
@@ -131,7 +138,7 @@ class Model:
             was_waiting = target.shown.state == "waiting"
             doomed = [target] if was_waiting else [*self._waiting_for(target), target]
             for job in doomed:
-                job.finish("cancelled", now, reason=f"replaced by job {new.id}")
+                self._finish(job, "cancelled", now, reason=f"replaced by job {new.id}")
             self._store(new, queue, "waiting" if was_waiting else None)
         elif ruling.act == "create":
             self._store(new, queue)
@@ -184,6 +191,39 @@ class Model:
             shown = changed(shown, expires_us=spilled_until_us(queue.policy, new.expires_us, now))
         queue.is_flowing |= new.lane is not None
         self.jobs[new.id] = ModelJob(new, next(self._numbers), shown)
+        if new.seen is not None:
+            self.see(new.queue, [new.seen.digest], new.seen.ttl_us)
+
+    def see(self, queue: str, digests: Sequence[bytes], ttl_us: int | None = None) -> list[bool]:
+        now, known = self._clock(), self._queues.setdefault(queue, ModelQueue()).seen
+        answers: list[bool] = []
+        for digest in digests:
+            answers.append(is_new := known.get(digest, 0) <= now)
+            if is_new:
+                known[digest] = math.inf if ttl_us is None else now + ttl_us
+        return answers
+
+    def has_seen(self, queue: str, digests: Sequence[bytes]) -> list[bool]:
+        known = self._queues[queue].seen if queue in self._queues else {}
+        return [known.get(digest, 0) > self._clock() for digest in digests]
+
+    def unsee(self, queue: str, digests: Sequence[bytes]) -> list[bool]:
+        known = self._queues[queue].seen if queue in self._queues else {}
+        return [known.pop(digest, 0) > self._clock() for digest in digests]
+
+    def count_seen(self, queue: str) -> int:
+        return sum(until > self._clock() for until in self._queues[queue].seen.values())
+
+    def _finish(self, job: ModelJob, state: State, now: int, **values: object) -> None:
+        """End a job. Its key is forgotten if it asked for that and did not succeed; a success is marked again."""
+        job.finish(state, now, **values)
+        mark = job.new.seen
+        if mark is None or not mark.forgets_failure:
+            return
+        if state == "succeeded":
+            self.see(job.new.queue, [mark.digest], mark.ttl_us)
+        else:
+            self.unsee(job.new.queue, [mark.digest])
 
     def claim(self, worker: str, queues: Sequence[str], limit: int, *, ahead: int = 0) -> list[Claim]:
         if not self._is_live(worker):
@@ -266,7 +306,7 @@ class Model:
             if job.shown.expires_us is not None and job.shown.expires_us <= now
         ]
         for job in over:
-            job.finish("expired", now, reason="expired")
+            self._finish(job, "expired", now, reason="expired")
         self._let_go()
         return len(over)
 
@@ -311,7 +351,7 @@ class Model:
         elif verdict.outcome != "released" or landing.state == "cancelled":
             job.set(reason=landing.reason, error=verdict.error, traceback=verdict.traceback)
         if landing.state in FINAL:
-            job.finish(landing.state, now)
+            self._finish(job, landing.state, now)
             self._let_go()
         else:
             job.move(landing.state)
@@ -472,7 +512,7 @@ class Model:
         if job.shown.state == "running":
             job.set(cancel_asked=True)
             return "asked"
-        job.finish("cancelled", self._clock(), reason="cancelled")
+        self._finish(job, "cancelled", self._clock(), reason="cancelled")
         self._let_go()
         return "cancelled"
 
