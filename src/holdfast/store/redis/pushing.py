@@ -7,7 +7,8 @@ stamp:
 - for another queue, it first makes sure that the stamp can never be used there (`void.lua`), and then begins anew;
 - of a job that was just dropped, and whose id is about to be freed, it frees the id itself and begins anew.
 
-A job that its key, the seen-set or the queue's bound keeps out leaves the same mark behind as one that was dropped, and its id is freed.
+A job that its key, the seen-set or the queue's bound keeps out leaves the same mark behind as one that was dropped, and its
+id is freed.
 
 On a cluster the house may lose what it wrote last, when a replica takes over that had not heard of it. An id whose job is
 there then gets a second stamp with its next push. The queue knows the ids that came recently and answers with the first
