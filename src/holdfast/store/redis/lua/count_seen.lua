@@ -3,4 +3,4 @@
 -- include: seen
 -- Args: now, again.
 -- Answer: how many, as text, and the shape of the set, if it is approximate.
-return { digits(seen.count(now_us())), redis.call('HGET', META, 'sketch') }
+return { digits(seen().count(now_us())), redis.call('HGET', META, 'sketch') }

@@ -5,5 +5,5 @@
 -- Answer: a text, '1' for each digest that was seen, else '0'.
 local now = now_us()
 return answer_each(ARGV[3], function(digest)
-  return seen.has(digest, now)
+  return seen().has(digest, now)
 end)

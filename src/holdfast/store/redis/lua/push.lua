@@ -63,7 +63,7 @@ local function new_head(job)
   end
   if job.forgets_failure then
     fill(head, OWN_EXPIRES)
-    seen.note_in(head, job.digest, job.seen_for)
+    seen().note_in(head, job.digest, job.seen_for)
   end
   return head
 end
@@ -95,7 +95,7 @@ local function store(job, state)
   lay(stamp, head, state)
   hold(stamp, head, state)
   if job.digest then
-    seen.add(job.digest, job.seen_for, now)
+    seen().add(job.digest, job.seen_for, now)
   end
 end
 
@@ -138,7 +138,7 @@ local function admit(job)
     end
     return answer
   end
-  if job.digest and not job.is_forced and seen.has(job.digest, now) then
+  if job.digest and not job.is_forced and seen().has(job.digest, now) then
     unstored[job.stamp] = job.id
     return -3
   end

@@ -9,5 +9,5 @@
 local now, ttl = now_us(), tonumber(ARGV[6])
 redis.call('HSETNX', META, 'order', 'fifo')
 return change_each(ARGV[5], function(digest)
-  return seen.add(digest, ttl, now)
+  return seen().add(digest, ttl, now)
 end, now)

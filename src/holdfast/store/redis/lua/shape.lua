@@ -5,4 +5,4 @@
 -- Answer: the shape that the set has now, or nothing: it holds keys, and stays exact.
 -- Guarantee: the first one stands, however often another is sent.
 redis.call('HSETNX', META, 'order', 'fifo')
-return seen.take_on(ARGV[3])
+return seen().take_on(ARGV[3])

@@ -6,5 +6,5 @@
 -- Sent again after a lost answer, it gives that answer.
 local now = now_us()
 return change_each(ARGV[5], function(digest)
-  return seen.discard(digest, now)
+  return seen().discard(digest, now)
 end, now)

@@ -9,7 +9,7 @@ local former = former_answer()
 if former then
   return former
 end
-local number = digits(seen.clear())
+local number = digits(seen().clear())
 if number ~= '0' then
   keep_answer(number, now_us())
 end

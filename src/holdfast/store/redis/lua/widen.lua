@@ -5,4 +5,4 @@
 -- Args: now, again, length.
 -- Answer: how long it is.
 -- Guarantee: no bit is changed. Whoever sets one that has no room yet makes it as well, however long that takes.
-return seen.widen(tonumber(ARGV[3]))
+return seen().widen(tonumber(ARGV[3]))

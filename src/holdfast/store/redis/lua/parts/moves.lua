@@ -86,7 +86,9 @@ local function lay(stamp, head, state, is_orphan)
   save(stamp, head)
   if FINAL[state] then
     hand_on_key(stamp, head)
-    seen.close(head)
+    if #head > OWN_EXPIRES then
+      seen().close(head)
+    end
   end
 end
 
