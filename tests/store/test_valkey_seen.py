@@ -1,7 +1,7 @@
 """What only the Redis/Valkey store has to get right about seen-sets: lost answers, two at once, slices, memory."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,8 +13,8 @@ from holdfast.model.query import Query
 from holdfast.model.seen import SeenMark, Sketch
 from holdfast.model.verdict import done
 from holdfast.policy.moments import SECOND
-from holdfast.policy.seen import BLOCK_BYTES, SEEN, digest, sketch
-from holdfast.store.redis import seen
+from holdfast.policy.seen import BLOCK_BITS, BLOCK_BYTES, SEEN, digest, sketch
+from holdfast.store.redis import pushing, seen
 from holdfast.store.redis.store import RedisStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, enlisted, failed, job, jobs, pushed, state
@@ -216,6 +216,27 @@ def test_the_house_forgets_the_ids_of_needless_pushes(store: RedisStore, clock: 
     assert raw(store, "ZCARD", "gone") == 0, "the marks go, too"
 
 
+def test_a_push_that_looked_before_a_needless_twin_freed_their_id_stores_it_where_the_house_knows_it(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I3"""
+    here, there = pair
+    here.seen.add("default", [A])
+    twin, real = job(), pushing._store
+    meanwhile: list[Callable[[], object]] = [lambda: there.push([job(id=twin.id, seen=SeenMark(A))])]
+
+    def interrupted(*given: Any) -> Any:
+        if meanwhile:
+            meanwhile.pop()()
+        return real(*given)
+
+    monkeypatch.setattr(pushing, "_store", interrupted)
+    assert here.push([twin])[0].decision == "created"
+    assert known_ids(here) == {twin.id}
+    assert there.push([twin])[0].decision == "duplicate"
+    assert len(here.inspector.find(Query())) == 1
+
+
 # --- two at once ----------------------------------------------------------------------------------------------------
 
 
@@ -286,6 +307,9 @@ def test_when_the_server_is_out_of_memory_nothing_is_marked_and_all_else_goes_on
         client.config_set("maxmemory", "1mb")
         for refused in (
             lambda: store.seen.add("default", [C]),
+            lambda: store._link.call(
+                "see", "default", "me", 1, C, "", now_us=None
+            ),  # whatever the house's node has left
             lambda: store.push([marked("c")]),
             lambda: store.seen.shape("other", sketch(100, 0.1)),
         ):
@@ -331,7 +355,9 @@ def test_a_filter_that_is_being_made_keeps_the_bits_it_has(store: RedisStore, mo
         store.seen.shape("default", shape)
     keys = digests(100)
     told = [store.seen.add("default", [one])[0] for one in keys]
+    raw(store, "SETBIT", "filter", 8 * BLOCK_BITS - 1, 1)
     assert store.seen.shape("default", shape) == shape
+    assert raw(store, "GETBIT", "filter", 8 * BLOCK_BITS - 1) == 1
     assert all(store.seen.has("default", keys))
     assert store.seen.get("default").count == sum(told) > 90
 
