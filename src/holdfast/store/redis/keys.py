@@ -12,6 +12,7 @@ _QUEUE_KEYS: Final = (
     "meta", "head", "body", "ready", "later", "running", "parked", "expiring", "kept", "counts", "story", "results",
     "notes", "runs", "tags", "asked", "gone", "leases", "tasks", "ended", "recent", "laned", "since",
     "lanes", "open", "timed", "idle", "weights", "holders", "terms", "waiting", "spilled",
+    "seen", "seen_until", "filter", "answers", "answered",
 )  # fmt: skip
 """In the order in which `lua/parts/shelf.lua` names and explains them."""
 _HOUSE_KEYS: Final = ("ids", "stamp", "queues", "workers", "leases", "lengths", "leaving", "reports", "ended")

@@ -7,7 +7,8 @@ stamp:
 - for another queue, it first makes sure that the stamp can never be used there (`void.lua`), and then begins anew;
 - of a job that was just dropped, and whose id is about to be freed, it frees the id itself and begins anew.
 
-A job that its key or the queue's bound keeps out leaves the same mark behind as one that was dropped, and its id is freed.
+A job that its key, the seen-set or the queue's bound keeps out leaves the same mark behind as one that was dropped, and its
+id is freed.
 
 On a cluster the house may lose what it wrote last, when a replica takes over that had not heard of it. An id whose job is
 there then gets a second stamp with its next push. The queue knows the ids that came recently and answers with the first
@@ -22,6 +23,7 @@ from holdfast.errors import StoreError
 from holdfast.model.job import NewJob, Pushed
 from holdfast.model.queue import QueuePolicy
 from holdfast.policy.bounds import refused, spilled
+from holdfast.policy.identity import seen
 from holdfast.store.redis import rows
 from holdfast.store.redis.identities import ruling
 from holdfast.store.redis.link import Call, Link
@@ -30,7 +32,7 @@ from holdfast.store.redis.relay import forget, rouse
 SLICE: Final = 500
 """How many jobs one script takes: a bound on how long the server does nothing else."""
 _ROUNDS: Final = 5
-_CREATED, _THERE, _GONE, _FULL = 1, 0, -1, -2
+_CREATED, _THERE, _GONE, _FULL, _SEEN = 1, 0, -1, -2, -3
 
 
 class Reserved(NamedTuple):
@@ -132,6 +134,8 @@ class _Stored:
     def _decided(self, job: NewJob, decision: Any) -> Pushed:
         if decision == _FULL:
             return refused(job.id)
+        if decision == _SEEN:
+            return seen(job.id)
         if isinstance(decision, int):
             return _answer(job, decision == _CREATED)
         kind, value = decision

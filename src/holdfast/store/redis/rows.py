@@ -7,6 +7,7 @@ import msgspec
 from holdfast.model.claim import Claim
 from holdfast.model.job import JobRecord, NewJob
 from holdfast.model.run import Run
+from holdfast.model.seen import SeenMark
 from holdfast.model.states import State, seen_as
 from holdfast.model.verdict import Outcome
 from holdfast.policy.flow import Flow
@@ -93,7 +94,7 @@ def new_row(stamp: str, job: NewJob, is_fresh: bool) -> tuple[Any, ...]:
     return (
         stamp, job.id, job.task, job.priority, job.delay_us, job.at_us, job.expires_us, job.crash_budget,
         job.keep_done_s, job.keep_dead_s, job.result_ttl_s, job.tags or None, raw(_body(job)), is_fresh,
-        job.lane, None if job.key is None else identity(job),
+        job.lane, None if job.key is None else identity(job), None if job.seen is None else _seen(job.seen, job.is_forced),
     )  # fmt: skip
 
 
@@ -189,6 +190,10 @@ def number(value: int | bool) -> int | None:
 
 def _text(value: str | bool) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _seen(seen: SeenMark, is_forced: bool) -> tuple[Any, ...]:
+    return raw(seen.digest), seen.ttl_us, seen.forgets_failure, is_forced
 
 
 def _body(job: NewJob) -> bytes:

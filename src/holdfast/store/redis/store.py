@@ -30,6 +30,7 @@ from holdfast.store.redis.pushing import push
 from holdfast.store.redis.queues import RedisQueues
 from holdfast.store.redis.replicas import Wait
 from holdfast.store.redis.roster import Roster
+from holdfast.store.redis.seen import RedisSeen
 from holdfast.store.redis.server import Server
 from holdfast.store.redis.settling import Batch, Unanswered
 
@@ -47,6 +48,7 @@ class RedisStore:
         self._claims = Claims(link)
         self._unanswered = Unanswered()
         self.queues = RedisQueues(link)
+        self.seen = RedisSeen(link)
         self.operator = RedisOperator(link, self._roster)
         self.inspector = RedisInspector(link, self._bells, self.queues, self._roster)
 

@@ -3,13 +3,15 @@
 -- include: recent, admission, bell
 -- Args: now, again, bell, over, queue, jobs as msgpack: stamp, id, task, priority, delay, at, expires, crash budget,
 -- keep_done, keep_dead, result_ttl, tags, body, whether the stamp was made for this push, lane, identity (nil: it has
--- no key); '1' if the house may be on another node. An identity is key, version, how long a success is remembered, and
+-- no key), mark (nil: it does not matter whether its key was seen); '1' if the house may be on another node. An identity is key, version, how long a success is remembered, and
 -- what `policy.identity` rules: on a job that waits, on one that runs (of the same version, of another), whether that
--- is asked to stop, and for how long a success makes the push needless (of the same version, of another).
+-- is asked to stop, and for how long a success makes the push needless (of the same version, of another). A mark is
+-- digest, for how long the key counts as seen (nil: for ever), whether it is new again if the job fails, whether the push
+-- passes by the seen-set.
 -- Answer: per job 1 (created), 0 (it is there), -1 (its stamp is of a job that is gone, or of another: reserve anew),
--- -2 (refused: no room); 'spilled' and the bound; 'known' and what was known of its key, as msgpack, which decides what
+-- -2 (refused: no room), -3 (its key was seen); 'spilled' and the bound; 'known' and what was known of its key, as msgpack, which decides what
 -- became of it; or, as text, the stamp under which it is there: the house had lost it, and is to be told.
--- Guarantee: a stamp is stored once, however often it is sent. Identity, room and the job are one step. Refused as a
+-- Guarantee: a stamp is stored once, however often it is sent. Identity, seen-set, room and the job are one step. Refused as a
 -- whole when the server is out of memory.
 -- Sent again after a lost answer, a job with a stamp of its own that is there was stored by the earlier call: created.
 -- A stamp that was not stored is marked as gone, so that nobody takes it up while the house is told to forget it.
@@ -34,8 +36,18 @@ local function read(row)
     job.key, job.version, job.remembered, job.on_waiting, job.on_running_same, job.on_running_other, job.asks,
       job.fresh_after_same, job.fresh_after_other = unpack(row[16], 1, 9)
   end
+  if row[17] then
+    job.digest, job.seen_for, job.forgets_failure, job.is_forced = unpack(row[17], 1, 4)
+  end
   job.due = math.max(now, job.at or now + job.delay)
   return job
+end
+
+-- Fill up a head, so that what comes behind leaves no hole.
+local function fill(head, last)
+  for field = LANE, last do
+    head[field] = head[field] or false
+  end
 end
 
 local function new_head(job)
@@ -49,14 +61,16 @@ local function new_head(job)
   if job.key then
     head[KEY], head[VERSION], head[REMEMBERED] = job.key, job.version or false, job.remembered
   end
+  if job.forgets_failure then
+    fill(head, OWN_EXPIRES)
+    seen().note_in(head, job.digest, job.seen_for)
+  end
   return head
 end
 
 -- Have a job that is spilled expire when it has found no room for long enough.
 local function give_term(head)
-  for field = LANE, REMEMBERED do
-    head[field] = head[field] or false
-  end
+  fill(head, REMEMBERED)
   head[OWN_EXPIRES] = head[EXPIRES]
   head[EXPIRES] = math.min(now + queue.bounds[SPILL_TTL], head[EXPIRES] or math.huge)
 end
@@ -80,6 +94,9 @@ local function store(job, state)
   end
   lay(stamp, head, state)
   hold(stamp, head, state)
+  if job.digest then
+    seen().add(job.digest, job.seen_for, now)
+  end
 end
 
 local function turn_away(job, act)
@@ -106,7 +123,7 @@ local function make_way(act, stamp, head, known, job)
   end
 end
 
--- Store a job that is not here yet, unless its key or the queue's bound say otherwise.
+-- Store a job that is not here yet, unless its key, the seen-set or the queue's bound say otherwise.
 local function admit(job)
   local act, answer, known, stamp, head = 'create', 1, nil, nil, nil
   if job.key then
@@ -120,6 +137,10 @@ local function admit(job)
       merge(stamp, head, job.priority, job.due)
     end
     return answer
+  end
+  if job.digest and not job.is_forced and seen().has(job.digest, now) then
+    unstored[job.stamp] = job.id
+    return -3
   end
   if not has_room(act == 'replace' and SIZED[head[STATE]] and 1 or 0) then
     return turn_away(job, act)

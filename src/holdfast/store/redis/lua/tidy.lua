@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Do one slice of one queue's upkeep: end what has expired, drop what is past its term, forget lanes that rest and old
--- successes.
--- include: recent, bell
+-- Do one slice of one queue's upkeep: end what has expired, drop what is past its term, forget lanes that rest, old
+-- successes and keys that were seen long ago.
+-- include: recent, answers, bell
 -- Args: now, again, bell, over, queue, slice, how long a mark in `gone` stands.
 -- Answer: how many expired, how many were dropped, when there will be something to do again (or nothing), and the marks
 -- in `gone` that the house is to forget: those of this slice, and older ones whose dropper may have died.
@@ -41,6 +41,8 @@ forget_recent(slice)
 close_step(now)
 forget_idle(slice)
 forget_successes(slice, now)
+seen().forget_old(slice, now)
+forget_answers(slice, now)
 local soonest = math.min(first(EXPIRING) or math.huge, first(KEPT) or math.huge)
 ring_if_entered()
 ring_for_watchers(expired + #ripe > 0)

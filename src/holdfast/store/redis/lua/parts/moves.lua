@@ -1,5 +1,5 @@
 -- How a job moves: lift, change, lay. A script is one step, so nobody sees between.
--- include: round, identity
+-- include: round, identity, seen
 
 local LOWEST = 2 ^ 32 -- priorities are well above -LOWEST and below LOWEST
 local has_entered = false -- whether a job that waited or was spilled may start now
@@ -86,6 +86,9 @@ local function lay(stamp, head, state, is_orphan)
   save(stamp, head)
   if FINAL[state] then
     hand_on_key(stamp, head)
+    if #head > OWN_EXPIRES then
+      seen().close(head)
+    end
   end
 end
 

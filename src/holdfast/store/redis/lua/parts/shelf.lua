@@ -6,7 +6,8 @@
 --   meta      hash    order (fifo or lifo): the queue has come into being when this is there. paused (1).
 --                     declared, overlay: what program and operator have set, as `policy.overlay` packs it, and
 --                     revision: how often. What follows from both: flowing (1), policy, sweep. And flow: what the
---                     queue's own limits remember: see round.lua. bounds: see bounds.lua. refused: how many pushes were
+--                     queue's own limits remember: see round.lua. bounds: see bounds.lua. refused: how many pushes were.
+--                     sketch, taken: the shape of the seen-set and how many keys it took for new, if it is approximate
 --   head      hash    stamp -> the job's changing values, msgpack; the fields are listed below
 --   body      hash    stamp -> two bytes (length of the seal + 1, or 0: no seal), the seal, the envelope
 --   ready     zset    -priority; due and stamp as big-endian bytes, so that equals stand in order of due, then
@@ -40,13 +41,20 @@
 --   terms     zset    until when a success is remembered; key
 --   waiting   zset    0; stamp as bytes. Jobs that wait for the one that has their key
 --   spilled   zset    -priority; stamp as bytes. Jobs that wait for room
+--   seen      set     digests of keys that were seen, for ever: see seen.lua
+--   seen_until  zset  until when a key counts as seen; digest
+--   filter    string  the bits of an approximate seen-set, block behind block
+--   answers   hash    caller -> what the last call that changed the seen-set answered: see answers.lua
+--   answered  zset    when; caller
 
+-- The last five have their names in seen.lua and answers.lua: a script may have no more than 200 names at a time.
 local META, HEAD, BODY, READY, LATER, RUNNING, PARKED, EXPIRING, KEPT, COUNTS, STORY, RESULTS, NOTES, RUNS, TAGS,
   ASKED, GONE, LEASES, TASKS, ENDED, RECENT, LANED, SINCE, LANES, OPEN, TIMED, IDLE, WEIGHTS,
   HOLDERS, TERMS, WAITING, SPILLED = unpack(KEYS)
 
 -- The fields of a head. What is not set is false: a hole would not survive msgpack. The head of a plain job ends before
 -- LANE. REMEMBERED is how long its success is, OWN_EXPIRES what EXPIRES will be when a spilled job gets in.
+-- Behind that come DIGEST and SEEN_FOR (see seen.lua) if the key is to be new again should the job fail.
 local ID, TASK, STATE, PRIORITY, DUE, CREATED, EXPIRES, GENERATION, DELIVERIES, FAILURES, CRASHES, BUDGET,
   KEEP_DONE, KEEP_DEAD, RESULT_TTL, CANCEL_ASKED, WORKER, TOKEN, CLAIMED, FINISHED, KEEP_UNTIL, RESULT_UNTIL,
   TAGGED, RUN_COUNT, LANE, KEY, VERSION, REMEMBERED, OWN_EXPIRES = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
