@@ -4,7 +4,7 @@ Keys of one batch see each other. What keeps the rest true until the commit (a l
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -65,15 +65,26 @@ class Ending(msgspec.Struct, frozen=True):
     is_success: bool
 
 
-def folded(ends: Sequence[Ending]) -> tuple[list[Ending], dict[str, list[bytes]]]:
-    """Give what endings come to in the end: which of them mark their keys, and by queue the digests to be forgotten before."""
-    last = {(end.queue, end.digest): end for end in ends}
-    forgotten: dict[str, dict[bytes, None]] = {}
+def succeeded(ends: Iterable[Ending]) -> dict[str, dict[bytes, int | None]]:
+    """List by queue the digests that endings may mark, each once, with the term that it would get."""
+    digests: dict[str, dict[bytes, int | None]] = {}
     for end in ends:
-        if not end.is_success:
-            forgotten.setdefault(end.queue, {})[end.digest] = None
-    marked = [end for end in last.values() if end.is_success]
-    return marked, {queue: list(digests) for queue, digests in forgotten.items()}
+        if end.is_success:
+            digests.setdefault(end.queue, {}).setdefault(end.digest, end.ttl_us)
+    return digests
+
+
+def replayed(ends: Iterable[Ending], sets: Mapping[str, SeenSet]) -> dict[str, set[bytes]]:
+    """Do to these sets what the endings do, in their order. Give by queue what is to be forgotten before what they add."""
+    forgotten: dict[str, set[bytes]] = {}
+    for end in ends:
+        if end.is_success:
+            sets[end.queue].add(end.digest, end.ttl_us)
+            continue
+        forgotten.setdefault(end.queue, set()).add(end.digest)
+        if end.queue in sets:
+            sets[end.queue].discard(end.digest)
+    return forgotten
 
 
 def failures(queue: str, digests: Iterable[bytes | None]) -> list[Ending]:
@@ -86,7 +97,7 @@ def remembered(mark: SeenMark | None) -> tuple[bytes | None, int | None]:
     return (mark.digest, mark.ttl_us) if mark is not None and mark.forgets_failure else (None, None)
 
 
-def asked(jobs: Sequence[NewJob]) -> dict[str, dict[bytes, int | None]]:
+def asked(jobs: Iterable[NewJob]) -> dict[str, dict[bytes, int | None]]:
     """List by queue the digests that a batch names, each once, with the term that it would get."""
     digests: dict[str, dict[bytes, int | None]] = {}
     for job in jobs:

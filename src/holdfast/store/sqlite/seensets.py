@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from holdfast.model.seen import Sketch
-from holdfast.store.seenset import Ending, SeenSet, blocks_of, folded
+from holdfast.store.seenset import Ending, SeenSet, blocks_of, replayed, succeeded
 from holdfast.store.sqlite.schema import Statements
 
 _FEW: Final = 8
@@ -73,15 +73,9 @@ def forget(
 
 def end(connection: sqlite3.Connection, statements: Statements, ends: Sequence[Ending], now_us: int) -> None:
     """Mark the keys of jobs that have succeeded, and forget those of jobs that have not."""
-    marked, forgotten = folded(ends)
-    for queue, digests in forgotten.items():
+    sets = load(connection, statements, succeeded(ends), now_us)
+    for queue, digests in replayed(ends, sets).items():
         forget(connection, statements, queue, digests, now_us)
-    asked: dict[str, list[bytes]] = {}
-    for one in marked:
-        asked.setdefault(one.queue, []).append(one.digest)
-    sets = load(connection, statements, asked, now_us)
-    for one in marked:
-        sets[one.queue].add(one.digest, one.ttl_us)
     save(connection, statements, sets, now_us)
 
 
