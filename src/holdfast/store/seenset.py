@@ -1,4 +1,4 @@
-"""The part of a seen-set that a batch touches: a SQL store reads it, keys are asked for and marked here, the store writes it back.
+"""The part of a seen-set that a batch touches: read by a SQL store, asked and marked here, and written back by the store.
 
 Keys of one batch see each other. What keeps the rest true until the commit (a lock) is the store's.
 """
@@ -19,7 +19,7 @@ class SeenSet:
     def __init__(
         self, sketch: Sketch | None = None, known: Iterable[bytes] = (), blocks: Mapping[int, bytes] | None = None
     ) -> None:
-        """`known`: those of the batch's digests that an exact set holds. `blocks`: those of an approximate one that are there."""
+        """`known` has those of the batch's digests that an exact set holds, `blocks` what is there of an approximate one."""
         self.sketch = sketch
         self.blocks = {number: bytearray(bits) for number, bits in (blocks or {}).items()}
         self.fresh: dict[bytes, int | None] = {}

@@ -1,8 +1,9 @@
 """Storing jobs.
 
 Jobs without keys, in queues without bounds, are stored by one statement, which inserts rows of its own and touches no
-others. It does nothing if it meets a bound. Where a key, a bound or a seen-set has a say, locks are taken (queues with
-a bound by name, then keys, then the jobs that have them, then what is new to seen-sets), what is known is read, and `store.admission` decides.
+others. It does nothing if it meets a bound. Where a key, a bound or a seen-set has a say, locks are taken (queues with a
+bound by name, then keys, then the jobs that have them, then what is new to seen-sets), what is known is read, and
+`store.admission` decides.
 
 A push is told as questions and answers, so that it can be put through any connection: ours, or a user's, sync or async.
 """

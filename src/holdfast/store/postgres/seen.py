@@ -51,9 +51,7 @@ class PostgresSeen:
     def discard(self, name: str, digests: Sequence[bytes], now_us: int | None = None) -> list[bool]:
         asked = sorted(set(digests))
         values = {"queues": [name] * len(asked), "digests": asked, "now": self._moments.of(now_us)}
-        rows = self._db.do(
-            lambda connection: connection.execute(self._statements["forget_seen"], values).fetchall()
-        )
+        rows = self._db.do(lambda connection: connection.execute(self._statements["forget_seen"], values).fetchall())
         found = {digest for _, digest in rows}
         answers: list[bool] = []
         for digest in digests:

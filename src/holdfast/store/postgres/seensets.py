@@ -1,7 +1,8 @@
 """Seen-sets: which keys came to a queue before. All of it happens inside a transaction.
 
-**Exact.** Whoever may mark keys inserts their rows first, and decides then: of two that bring the same key at once, the second
-waits for the first. Rows of what was not stored after all are deleted again by the same transaction: nobody ever sees them.
+**Exact.** Whoever may mark keys inserts their rows first, and decides then: of two that bring the same key at once, the
+second waits for the first. Rows of what was not stored after all are deleted again by the same transaction: nobody ever
+sees them.
 
 **Approximate.** Keys whose bits are all set already are only read. For the others the blocks are locked, read again, and
 written back.

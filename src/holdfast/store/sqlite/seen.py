@@ -45,8 +45,11 @@ class SqliteSeen:
         with self._db.write() as connection:
             now = self._now() if now_us is None else now_us
             found = seensets.forget(connection, self._statements, name, set(digests), now)
-        firsts = dict(zip(reversed(digests), range(len(digests) - 1, -1, -1), strict=True))
-        return [digest in found and firsts[digest] == place for place, digest in enumerate(digests)]
+        answers: list[bool] = []
+        for digest in digests:
+            answers.append(digest in found)
+            found.discard(digest)
+        return answers
 
     def clear(self, name: str) -> int:
         total = 0

@@ -1,14 +1,14 @@
-"""Seen-sets: which keys came to a queue before. All of it is called inside a transaction; what writes, inside one that writes.
+"""Seen-sets: which keys came to a queue before. All of it is called inside a transaction.
 
-An exact set is a row for each digest, under the number of the set: a name in each row would cost more than the rest of it.
-A set gets its number with its first key. An approximate set is its blocks, each a row with the number of keys it took for new.
+An exact set is a row for each digest, under the number of the set, which it gets with its first key: a name in each row
+would cost as much as the rest of it. An approximate set is its blocks, each a row with the number of keys it took for new.
 
-Digests are written in their order: those that fall on the same page are then written together.
+Digests lie in their order, and so they are asked for and written: those on one page come together.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -60,7 +60,7 @@ def save(connection: sqlite3.Connection, statements: Statements, sets: Mapping[s
 
 
 def forget(
-    connection: sqlite3.Connection, statements: Statements, queue: str, digests: Iterable[bytes], now_us: int
+    connection: sqlite3.Connection, statements: Statements, queue: str, digests: Collection[bytes], now_us: int
 ) -> set[bytes]:
     """Drop digests from an exact set. Return those that were there."""
     known = _load(connection, statements, queue, digests, now_us)
@@ -85,7 +85,7 @@ def forget_old(connection: sqlite3.Connection, statements: Statements, limit: in
 
 
 def _load(
-    connection: sqlite3.Connection, statements: Statements, queue: str, digests: Iterable[bytes], now_us: int
+    connection: sqlite3.Connection, statements: Statements, queue: str, digests: Collection[bytes], now_us: int
 ) -> SeenSet:
     number, sketch = shape(connection, statements, queue)
     if number is None:
@@ -93,7 +93,8 @@ def _load(
     if sketch is not None:
         sql = "select block, bits from ns_seen_block where seen_set = ? and block in (%s)"
         blocks = blocks_of(digests, sketch)
-        return SeenSet(sketch, blocks=dict(_found(connection, statements, sql, (number,), blocks)))
+        found = _found(connection, statements, sql, (number,), blocks)
+        return SeenSet(sketch, blocks={block: bits for block, bits in found})
     sql = "select digest from ns_seen where seen_set = ? and (until_us is null or until_us > ?) and digest in (%s)"
     return SeenSet(None, [row[0] for row in _found(connection, statements, sql, (number, now_us), sorted(digests))])
 
@@ -104,7 +105,7 @@ def _found(
     sql: str,
     given: tuple[object, ...],
     values: Sequence[object],
-) -> Iterator[tuple[object, bytes]]:
+) -> Iterator[tuple[Any, ...]]:
     """Ask for some values at a time. The last one is asked for again to make up the number."""
     size = _FEW if len(values) <= _FEW else _MANY
     text = statements.of(sql % ", ".join("?" * size))
@@ -116,6 +117,9 @@ def _found(
 def _number(connection: sqlite3.Connection, statements: Statements, queue: str) -> int:
     number = shape(connection, statements, queue).number
     if number is None:
-        sql = "update ns_queue set seen_set = (select ifnull(max(seen_set), 0) + 1 from ns_queue) where name = ? returning seen_set"
+        sql = (
+            "update ns_queue set seen_set = (select ifnull(max(seen_set), 0) + 1 from ns_queue) where name = ? "
+            "returning seen_set"
+        )
         ((number,),) = connection.execute(statements.of(sql), (queue,)).fetchall()
     return int(number)
