@@ -18,13 +18,15 @@ PARAMS = {
     "queue": "q", "queues": ["q"], "worker": "w", "nonce": "n", "now": 1, "limit": 10, "ids": ["a"], "priority": 0,
     "below": 1, "reason": "r", "state": "failed", "shelved": ["other"], "seqs": [1], "since": 1, "under_way": [1],
     "names": ["a"], "counts": True, "rank": 0, "name": "", "gate": "timed", "up_to": 1, "lanes": ["a"], "numbers": [1],
-    "known": [1], "keys": ["k"], "bounded": ["q"], "by": 1, "ageing": 1, "most": 1,
+    "known": [1], "keys": ["k"], "bounded": ["q"], "by": 1, "ageing": 1, "most": 1, "digests": [b"d"], "ttls": [1],
+    "blocks": [1], "bits": b"b",
 }  # fmt: skip
 JOB_PATH = (
     "look", "wake_at", "claim_fifo", "claim_lifo", "claim_known", "shelf", "shelf_news", "promote", "expire",
     "unpark_known", "held", "ripe", "next_due", "hold_lease", "lock_queues", "read_lane_news", "lanes_named", "lanes_open",
     "lanes_at", "best_fifo", "best_lifo", "best_ageing", "take", "begin_to_flow", "restless",
     "lock_keys", "unlock_keys", "holders", "before_admission", "let_go", "let_in", "grow", "recount", "forget_successes",
+    "mark_seen", "find_seen", "forget_seen", "forget_old_seen", "read_seen_blocks", "make_seen_blocks", "lock_seen_blocks",
 )  # fmt: skip
 BAD_SIGNS = ("Seq Scan", "hashed SubPlan", "Bitmap", "Hash Join", "Merge Join")
 

@@ -35,7 +35,7 @@ START_WITHIN_S = 20.0
 STILL_DYING = "is still in use"
 GUARDED = "guarded"
 """The one user who is asked for a password, once a test has made it."""
-TABLES = ("job", "tag", "run", "queue", "worker", "lane", "lane_news", "success")
+TABLES = ("job", "tag", "run", "queue", "worker", "lane", "lane_news", "success", "seen", "seen_shape", "seen_block")
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "100",

@@ -1,4 +1,4 @@
-"""What becomes of a batch of pushes, where keys or bounds have a say: decided here, carried out by a SQL store.
+"""What becomes of a batch of pushes, where keys, bounds or seen-sets have a say: decided here, carried out by a SQL store.
 
 The store looks up what the batch touches (`Known`), holding what keeps that true until its commit. Each job is then judged
 in the order given, and sees the ones before it; what comes of it all is a `Plan`: rows to insert and a few changes to rows
@@ -15,8 +15,9 @@ from holdfast.model.job import NewJob, Pushed
 from holdfast.model.queue import QueuePolicy
 from holdfast.model.states import State
 from holdfast.policy.bounds import has_room, refused, spilled, spilled_until_us
-from holdfast.policy.identity import Holder, KeyState, Ruling, Success, rule
+from holdfast.policy.identity import Holder, KeyState, Ruling, Success, is_needless, rule, seen
 from holdfast.policy.moments import SECOND
+from holdfast.store.seenset import SeenSet, remembered
 
 SIZED: Final[frozenset[State]] = frozenset({"waiting", "scheduled", "ready"})
 """The states of jobs that count towards the size of a queue."""
@@ -33,6 +34,8 @@ class KeyRow(msgspec.Struct, frozen=True, array_like=True):
     id: str
     state: State
     version: str | None
+    digest: bytes | None
+    """What is to be forgotten when it does not succeed."""
 
 
 class SuccessRow(msgspec.Struct, frozen=True, array_like=True):
@@ -47,12 +50,15 @@ class SuccessRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What is there of all that a batch names: ids, keys, successes, and the queues that have a bound, with their size."""
+    """What is there of all that a batch names: ids, keys, successes, the queues that have a bound, with their size, and the
+    seen-sets that are asked.
+    """
 
     ids: set[str]
     holders: Iterable[KeyRow] = ()
     successes: Iterable[SuccessRow] = ()
     sizes: dict[str, tuple[QueuePolicy, int]] = {}
+    seen: dict[str, SeenSet] = {}
 
 
 class Arrival(msgspec.Struct):
@@ -82,17 +88,24 @@ class Plan(msgspec.Struct):
     """How many were refused for want of room, by queue."""
     growth: Counter[str] = msgspec.field(default_factory=Counter)
     """By how much the size of each bounded queue changes."""
+    forgotten: dict[str, set[bytes]] = {}
+    """Digests that leave the seen-sets, by queue. What `seen` has of them comes after."""
+    seen: dict[str, SeenSet] = {}
+    """The seen-sets that were asked, with what was added to them, by queue."""
 
 
 class _Job:
     """A job that has a key or waits for one: in the store, or on its way into it (`arrival`)."""
 
-    __slots__ = ("arrival", "id", "state", "version")
+    __slots__ = ("arrival", "digest", "id", "state", "version")
 
-    def __init__(self, job_id: str, state: State, version: str | None, arrival: Arrival | None = None) -> None:
+    def __init__(
+        self, job_id: str, state: State, version: str | None, digest: bytes | None, arrival: Arrival | None = None
+    ) -> None:
         self.id = job_id
         self.state = state
         self.version = version
+        self.digest = digest
         self.arrival = arrival
 
     def shown(self) -> Holder:
@@ -127,14 +140,14 @@ class Admission:
     """One batch. `plan` is what to do when all its jobs have been taken in."""
 
     def __init__(self, known: Known, now_us: int) -> None:
-        self.plan = Plan()
+        self.plan = Plan(seen=known.seen)
         self._now_us = now_us
         self._ids = set(known.ids)
         self._sizes = {queue: size for queue, (_, size) in known.sizes.items()}
         self._policies = {queue: policy for queue, (policy, _) in known.sizes.items()}
         self._keys: dict[Place, _Key] = {}
         for row in known.holders:
-            self._key((row.queue, row.key)).put(_Job(row.id, row.state, row.version))
+            self._key((row.queue, row.key)).put(_Job(row.id, row.state, row.version, row.digest))
         for one in known.successes:
             self._key((one.queue, one.key)).success = Success(one.id, one.at_us, one.until_us, one.version)
 
@@ -149,6 +162,8 @@ class Admission:
             if target is not None:
                 self._merge(target, job)
             return ruling.answer
+        if is_needless(job, self._was_seen(job)):
+            return seen(job.id)
         freed = ruling.act == "replace" and target is not None and target.state in SIZED
         if not self._has_room(job.queue, freed):
             return self._turn_away(job, key, ruling)
@@ -157,6 +172,9 @@ class Admission:
 
     def _key(self, place: Place) -> _Key:
         return self._keys.setdefault(place, _Key())
+
+    def _was_seen(self, job: NewJob) -> bool:
+        return job.seen is not None and self.plan.seen[job.queue].has(job.seen.digest)
 
     def _has_room(self, queue: str, freed: bool) -> bool:
         policy = self._policies.get(queue)
@@ -196,6 +214,7 @@ class Admission:
     def _cancel(self, job: NewJob, target: _Job) -> None:
         reason = f"replaced by job {job.id}"
         self._grow(job.queue, -(target.state in SIZED))
+        self._forget(job.queue, target.digest)
         if target.arrival is None:
             self.plan.cancels.append((target.id, reason))
             return
@@ -222,7 +241,17 @@ class Admission:
         self.plan.arrivals.append(arrival)
         self._ids.add(job.id)
         self._grow(job.queue, state in SIZED)
-        key.put(_Job(job.id, state, job.version, arrival))
+        if job.seen is not None:
+            self.plan.seen[job.queue].add(job.seen.digest, job.seen.ttl_us)
+        key.put(_Job(job.id, state, job.version, remembered(job.seen)[0], arrival))
+
+    def _forget(self, queue: str, digest: bytes | None) -> None:
+        """Make the key of a job that was cancelled new again, if that was asked for."""
+        if digest is None:
+            return
+        self.plan.forgotten.setdefault(queue, set()).add(digest)
+        if queue in self.plan.seen:
+            self.plan.seen[queue].discard(digest)
 
     def _grow(self, queue: str, by: int) -> None:
         if queue in self._sizes:

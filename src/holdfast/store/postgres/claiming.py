@@ -18,12 +18,14 @@ from holdfast.model.verdict import UNKNOWN_TASK
 from holdfast.store.flowing.handout import Handout as FlowingHandout
 from holdfast.store.flowing.ledger import NAMELESS
 from holdfast.store.flowing.round import Round
-from holdfast.store.postgres import bounds
+from holdfast.store.postgres import bounds, seensets
 from holdfast.store.postgres.keys import let_go
 from holdfast.store.postgres.ledger import PostgresLedger
 from holdfast.store.postgres.schema import Connection, Statements
 from holdfast.store.postgres.shelves import Shelves
+from holdfast.store.postgres.talk import put_to
 from holdfast.store.protocol import PROMOTE_LIMIT
+from holdfast.store.seenset import failures
 
 _ABOVE_ALL: Final = 2**63 - 1
 
@@ -104,7 +106,9 @@ class Handout:
         woken: list[tuple[Any, ...]] = []
         if one.has_expired:
             freed = connection.execute(self._statements["expire"], values).fetchall()
-            one.has_due |= let_go(connection, self._statements, [(one.queue, key) for (key,) in freed])
+            one.has_due |= let_go(connection, self._statements, [(one.queue, key) for key, _ in freed])
+            ends = failures(one.queue, [digest for _, digest in freed])
+            put_to(connection, seensets.end(self._statements, ends, values["now"]))
         if one.has_due:
             woken += connection.execute(self._statements["promote"], values)
         if one.has_parked:

@@ -20,7 +20,8 @@ from holdfast.store.guest import adriver_connection, driver_connection
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.failures import wrapped
-from holdfast.store.postgres.pushing import Push, Talk, answer, put
+from holdfast.store.postgres.pushing import Push
+from holdfast.store.postgres.talk import Talk, answer, put
 
 _BROKEN: Final = (TransactionStatus.INERROR, TransactionStatus.UNKNOWN)
 

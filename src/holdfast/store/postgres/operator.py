@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from holdfast.store.postgres import seensets
 from holdfast.store.postgres import workers as roster
 from holdfast.store.postgres.bounds import recount
 from holdfast.store.postgres.clock import Moments
@@ -12,6 +13,8 @@ from holdfast.store.postgres.keys import columns, let_go
 from holdfast.store.postgres.ledger import lock_queues
 from holdfast.store.postgres.notices import WAKE
 from holdfast.store.postgres.schema import Connection
+from holdfast.store.postgres.talk import put_to
+from holdfast.store.seenset import failures
 
 
 class PostgresOperator:
@@ -62,9 +65,12 @@ class PostgresOperator:
     def _cancel(self, connection: Connection, ids: list[str], now_us: int | None) -> dict[str, str]:
         bounded = self._lock_bounded(connection, ids)
         found = connection.execute(self._db.statements["cancel"], {"ids": ids, "now": now_us}).fetchall()
-        cancelled = {job_id: answer for job_id, answer, _, _ in found}
-        let_go(connection, self._db.statements, [(queue, key) for _, how, queue, key in found if how == "cancelled"])
+        cancelled = {job_id: answer for job_id, answer, *_ in found}
+        ended = [row[2:] for row in found if row[1] == "cancelled"]
+        let_go(connection, self._db.statements, [(queue, key) for queue, key, _ in ended])
         recount(connection, self._db.statements, bounded)
+        ends = [end for queue, _, digest in ended for end in failures(queue, [digest])]
+        put_to(connection, seensets.end(self._db.statements, ends, now_us))
         rest = connection.execute(
             self._db.statements.of("select id, 'final' from ns_job where id = any (%s::text[])"), (ids,)
         )

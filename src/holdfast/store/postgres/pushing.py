@@ -1,29 +1,26 @@
 """Storing jobs.
 
 Jobs without keys, in queues without bounds, are stored by one statement, which inserts rows of its own and touches no
-others. It does nothing if it meets a bound. Where a key or a bound has a say, locks are taken (queues with a bound by name,
-then keys, then the jobs that have them), what is known is read, and `store.admission` decides.
+others. It does nothing if it meets a bound. Where a key, a bound or a seen-set has a say, locks are taken (queues with a
+bound by name, then keys, then the jobs that have them, then what is new to seen-sets), what is known is read, and
+`store.admission` decides.
 
 A push is told as questions and answers, so that it can be put through any connection: ours, or a user's, sync or async.
 """
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence, Set
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence, Set
+from typing import Final
 
 from holdfast.model.job import NewJob, Pushed, decided
 from holdfast.policy.overlay import unpacked
 from holdfast.store.admission import Admission, Arrival, KeyRow, Known, Plan, SuccessRow, places
 from holdfast.store.flowing.ledger import NAMELESS
+from holdfast.store.postgres import seensets
 from holdfast.store.postgres.keys import columns
 from holdfast.store.postgres.schema import Connection, Statements
-
-T = TypeVar("T")
-Question = tuple[str, Mapping[str, object]]
-"""A statement and its parameters."""
-Rows = list[tuple[Any, ...]]
-Talk = Generator[Question, Rows, T]
-"""Questions, the answers to which are sent back as rows."""
+from holdfast.store.postgres.talk import Rows, Talk, put_to
+from holdfast.store.seenset import asked, remembered
 
 _STORED: Final = frozenset(("created", "spilled"))
 
@@ -45,15 +42,15 @@ class Push:
     @property
     def is_keyed(self) -> bool:
         """Whether it takes more than one statement for sure."""
-        return any(job.key is not None for job in self._jobs)
+        return any(job.key is not None or job.seen is not None for job in self._jobs)
 
     def plainly(self, connection: Connection) -> list[Pushed] | None:
         """Store the jobs by one statement. None, and nothing stored, if a queue has a bound."""
-        return _put(connection, self._insert())
+        return put_to(connection, self._insert())
 
     def whole(self, connection: Connection, plain: Set[str] = frozenset()) -> list[Pushed]:
         """Store the jobs inside the caller's transaction. `plain` are queues that flow once a job with a lane is stored."""
-        pushed = _put(connection, self.talk())
+        pushed = put_to(connection, self.talk())
         stored = (job for job, answer in zip(self._jobs, pushed, strict=True) if answer.decision in _STORED)
         self.new_flows = {job.queue for job in stored if job.lane and job.queue in plain}
         if self.new_flows:
@@ -71,31 +68,35 @@ class Push:
         has_bound = any(row[0] is None for row in rows)
         return None if has_bound else decided(self._jobs, {row[0] for row in rows})
 
-    # --- where keys or bounds have a say ----------------------------------------------------------------
+    # --- where keys, bounds or seen-sets have a say ----------------------------------------------------------------
 
     def _admit(self) -> Talk[list[Pushed]]:
         named = columns(places(self._jobs))
-        known, now_us = yield from self._look_up(named)
+        known, marking, now_us = yield from self._look_up(named)
         admission = Admission(known, now_us)
         pushed = [admission.take_in(job) for job in self._jobs]
         yield from self._carry_out(admission.plan, now_us)
+        yield from seensets.finish(self._statements, marking, admission.plan.forgotten, now_us)
         if named["keys"]:
             yield self._statements["unlock_keys"], named
         return pushed
 
-    def _look_up(self, named: dict[str, object]) -> Talk[tuple[Known, int]]:
+    def _look_up(self, named: dict[str, object]) -> Talk[tuple[Known, seensets.Marking, int]]:
         queues = list({job.queue for job in self._jobs})
-        asked = {"queues": queues, "bounded": queues, "now": self._now_us}
-        bounded = yield self._statements["lock_queues"], asked
+        values = {"queues": queues, "bounded": queues, "now": self._now_us}
+        bounded = yield self._statements["lock_queues"], values
         holders: Rows = []
         if named["keys"]:
             yield self._statements["lock_keys"], named
             holders = yield self._statements["holders"], named
+        # Last: whoever ends a job marks or forgets its key, and must not be waited for by who holds that.
+        marking = yield from seensets.begin(self._statements, asked(self._jobs), self._now_us)
         rest = {**named, "ids": [job.id for job in self._jobs], "now": self._now_us}
         ((now_us, ids, successes),) = yield self._statements["before_admission"], rest
         sizes = {row[0]: (unpacked(row[1], row[2])[0], row[6]) for row in bounded}
-        known = Known(set(ids), [KeyRow(*row) for row in holders], [SuccessRow(*row) for row in successes], sizes)
-        return known, now_us
+        keys = [KeyRow(*row) for row in holders]
+        known = Known(set(ids), keys, [SuccessRow(*row) for row in successes], sizes, marking.sets)
+        return known, marking, now_us
 
     def _carry_out(self, plan: Plan, now_us: int) -> Talk[None]:
         if plan.cancels:
@@ -124,27 +125,6 @@ class Push:
         if has_spilled and room > 0:
             entered = yield self._statements["let_in"], {"queue": queue, "limit": room}
             yield self._statements["grow"], {"queue": queue, "by": len(entered)}
-
-
-def put(talk: Talk[T], ask: Callable[[Question], Rows]) -> T:
-    """Put the questions to someone, until all are answered."""
-    try:
-        question = next(talk)
-        while True:
-            question = talk.send(ask(question))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-def _put(connection: Connection, talk: Talk[T]) -> T:
-    return put(talk, lambda question: answer(connection.execute(*question)))
-
-
-def answer(cursor: Any) -> Rows:
-    """Give the rows of a statement, of which some have none."""
-    rows: Rows = cursor.fetchall() if cursor.description else []
-    return rows
 
 
 def _lists(jobs: Sequence[NewJob], now_us: int | None) -> dict[str, object]:
@@ -176,6 +156,8 @@ def _arrivals(arrivals: Sequence[Arrival], now_us: int) -> dict[str, object]:
         "finished": [arrival.finished_us for arrival in arrivals],
         "kept": [arrival.keep_until_us for arrival in arrivals],
         "reasons": [arrival.reason for arrival in arrivals],
+        "seen_digests": [remembered(job.seen)[0] for job in jobs],
+        "seen_ttls": [remembered(job.seen)[1] for job in jobs],
     }
 
 

@@ -12,10 +12,12 @@ from holdfast.policy.landing import KEEP_RUNS, Landing, land, story, why_refused
 from holdfast.policy.moments import SECOND
 from holdfast.store.admission import SIZED, Place
 from holdfast.store.flowing.news import Line, merged, of_verdict
-from holdfast.store.postgres import bounds, keys
+from holdfast.store.postgres import bounds, keys, seensets
 from holdfast.store.postgres.ledger import PostgresLedger, leave_news
 from holdfast.store.postgres.rows import text
 from holdfast.store.postgres.schema import Connection, Statements
+from holdfast.store.postgres.talk import put_to
+from holdfast.store.seenset import Ending
 
 _COLUMNS: Final = (
     "seqs", "states", "dues", "failures", "crashes", "expiries", "finished", "kept", "results", "result_untils",
@@ -49,6 +51,8 @@ class Settled:
         self.freed: list[Place] = []
         """Queues and keys of jobs that have ended."""
         self.successes: list[keys.SuccessLine] = []
+        self.ends: list[Ending] = []
+        """Of jobs that remember what they have marked."""
 
 
 def slowed(verdicts: Iterable[Verdict]) -> set[str]:
@@ -125,6 +129,8 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
     _tell_queue(settled, verdict, landing, row, now_us)
     if row[22] is not None:
         _tell_key(settled, verdict, row, now_us, ended=ended)
+    if row[25] is not None and ended:
+        settled.ends.append(Ending(row[18], row[25], row[26], succeeded))
 
 
 def _tell_queue(settled: Settled, verdict: Verdict, landing: Landing, row: tuple[Any, ...], now_us: int) -> None:
@@ -150,13 +156,14 @@ def _tell_key(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: 
 def _let_go(
     connection: Connection, statements: Statements, settled: Settled, ledgers: Mapping[str, PostgresLedger]
 ) -> None:
-    """Tell bounds and keys what has happened."""
+    """Tell bounds, keys and seen-sets what has happened."""
     # A queue that got its bound after the locks were taken is not ours to change; see `bounds`.
     bounds.grow(connection, statements, {queue: by for queue, by in settled.growth.items() if queue in ledgers})
     if settled.successes:
         keys.remember(connection, statements, settled.successes, settled.moment_us)
     if settled.freed:
         settled.has_made_room |= keys.let_go(connection, statements, settled.freed)
+    put_to(connection, seensets.end(statements, settled.ends, settled.moment_us))
 
 
 def _write(connection: Connection, statements: Statements, settled: Settled, now_us: int) -> None:

@@ -34,6 +34,7 @@ from holdfast.store.postgres.operator import PostgresOperator
 from holdfast.store.postgres.pushing import Push
 from holdfast.store.postgres.queues import PostgresQueues
 from holdfast.store.postgres.schema import Connection, finish
+from holdfast.store.postgres.seen import PostgresSeen
 from holdfast.store.postgres.shelves import Shelves
 from holdfast.store.postgres.sweeper import Sweeper
 from holdfast.store.protocol import Clock
@@ -54,6 +55,7 @@ class PostgresStore:
         self._known_queues: frozenset[str] = frozenset()
         self._flowing_queues: frozenset[str] = frozenset()
         self.queues = PostgresQueues(database, self._bells, self._moments)
+        self.seen = PostgresSeen(database, self._moments, self._make_queues)
         self.operator = PostgresOperator(database, self._bells, self._moments)
         self.inspector = PostgresInspector(database, self._bells, self._moments, self._shelves)
         self.guest = PostgresGuest(database, self._moments, self._prepare, LateRinger(self._ring_work).begin)

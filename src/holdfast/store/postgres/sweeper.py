@@ -36,6 +36,8 @@ _TABLES: Final = (
     "ns_lane_news",
     "ns_success",
     "ns_key_lock",
+    "ns_seen",
+    "ns_seen_block",
 )
 _LEAST: Final = 20_000
 _SHARE: Final = 0.2

@@ -7,10 +7,12 @@ from holdfast.model.query import Tidied
 from holdfast.model.states import FINAL
 from holdfast.policy.moments import SECOND
 from holdfast.store.flowing.acts import forget_idle
-from holdfast.store.postgres import bounds
+from holdfast.store.postgres import bounds, seensets
 from holdfast.store.postgres.keys import let_go
 from holdfast.store.postgres.ledger import lock_queues
 from holdfast.store.postgres.schema import Connection, Statements
+from holdfast.store.postgres.talk import put_to
+from holdfast.store.seenset import Ending, failures
 
 SLICE: Final = 1000
 _KEEP_WORKERS_US: Final = 30 * 86_400 * SECOND
@@ -21,10 +23,13 @@ def tidy(connection: Connection, statements: Statements, now_us: int | None) -> 
     now = _one(connection, statements.of("select ns_now(%s)"), (now_us,))
     names = [row[0] for row in connection.execute(statements.of("select name from ns_queue order by name"))]
     bounded = lock_queues(connection, statements, (), now_us, bounded=names)
-    expired = sum(_expire(connection, statements, name, now) for name in names)
+    ends: list[Ending] = []
+    expired = sum(_expire(connection, statements, name, now, ends) for name in names)
     pruned = sum(_prune(connection, statements, name, now) for name in names)
     bounds.recount(connection, statements, _wrong(connection, statements, bounded, expired))
     connection.execute(statements["forget_successes"], {"now": now, "limit": SLICE})
+    put_to(connection, seensets.end(statements, ends, now))  # after all jobs, as everyone locks
+    connection.execute(statements["forget_old_seen"], {"now": now, "limit": SLICE})
     connection.execute(statements["drop_results"], {"now": now, "limit": SLICE})
     connection.execute(statements.of("delete from ns_worker where ended_us < %s"), (now - _KEEP_WORKERS_US,))
     next_us: int | None = _one(connection, statements["next_upkeep"], ())
@@ -45,9 +50,10 @@ def forget_lanes(connection: Connection, statements: Statements, queue: str, now
     return forget_idle(ledger, ledger.now_us) >= SLICE
 
 
-def _expire(connection: Connection, statements: Statements, queue: str, now_us: int) -> int:
+def _expire(connection: Connection, statements: Statements, queue: str, now_us: int, ends: list[Ending]) -> int:
     freed = connection.execute(statements["expire"], {"queue": queue, "now": now_us, "limit": SLICE}).fetchall()
-    let_go(connection, statements, [(queue, key) for (key,) in freed])
+    let_go(connection, statements, [(queue, key) for key, _ in freed])
+    ends += failures(queue, [digest for _, digest in freed])
     return len(freed)
 
 

@@ -12,10 +12,12 @@ from holdfast.store.flowing.handout import Handout
 from holdfast.store.flowing.ledger import NAMELESS
 from holdfast.store.flowing.round import Round
 from holdfast.store.protocol import PROMOTE_LIMIT
+from holdfast.store.seenset import failures
 from holdfast.store.sqlite.bounds import grow, let_in, recount
 from holdfast.store.sqlite.keys import let_go
 from holdfast.store.sqlite.ledger import SqliteLedger
 from holdfast.store.sqlite.schema import Statements
+from holdfast.store.sqlite.seensets import end
 
 
 class Look(NamedTuple):
@@ -120,8 +122,9 @@ class Claiming:
         woken: list[tuple[str | None]] = []
         has_due = look.has_due
         if look.has_expired:
-            freed = self._connection.execute(self._statements["expire"], values).fetchall()
-            has_due |= let_go(self._connection, self._statements, [(str(values["queue"]), key) for (key,) in freed])
+            freed, queue = self._connection.execute(self._statements["expire"], values).fetchall(), str(values["queue"])
+            has_due |= let_go(self._connection, self._statements, [(queue, key) for key, _ in freed])
+            end(self._connection, self._statements, failures(queue, [digest for _, digest in freed]), self._now_us)
         if has_due:
             woken += self._connection.execute(self._statements["promote"] + returning, values).fetchall()
         if look.has_parked:

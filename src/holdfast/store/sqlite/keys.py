@@ -17,7 +17,7 @@ SuccessLine = tuple[str, str, str, int, int, str | None]
 def holders(connection: sqlite3.Connection, statements: Statements, places: Sequence[Place]) -> list[KeyRow]:
     """Find the unfinished jobs that have, or wait for, these keys."""
     found = connection.execute(statements["holders"], {"places": json.dumps(places)})
-    return [KeyRow(queue, key, job_id, state, version) for queue, key, job_id, state, version in found]
+    return [KeyRow(*row) for row in found]
 
 
 def successes(connection: sqlite3.Connection, statements: Statements, places: Sequence[Place]) -> list[SuccessRow]:

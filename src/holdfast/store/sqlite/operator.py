@@ -5,11 +5,13 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 from holdfast.store.protocol import Clock
+from holdfast.store.seenset import Ending, failures
 from holdfast.store.sqlite.bounds import recount
 from holdfast.store.sqlite.database import Database
 from holdfast.store.sqlite.deleting import delete
 from holdfast.store.sqlite.doorbell import WAKE, Doorbell
 from holdfast.store.sqlite.keys import let_go
+from holdfast.store.sqlite.seensets import end
 from holdfast.store.sqlite.workers import Roster
 
 
@@ -33,6 +35,7 @@ class SqliteOperator:
     def cancel(self, ids: Iterable[str], now_us: int | None = None) -> dict[str, str]:
         answers: dict[str, str] = {}
         queues: set[str] = set()
+        ends: list[Ending] = []
         with self._db.write() as connection:
             now = self._now() if now_us is None else now_us
             for job_id in dict.fromkeys(ids):
@@ -40,8 +43,10 @@ class SqliteOperator:
                 answers[job_id] = row[0] if row else self._why_not(connection, job_id)
                 if row and row[0] == "cancelled":
                     queues.add(row[1])
-                    let_go(connection, self._db.statements, [row[1:]])
+                    let_go(connection, self._db.statements, [row[1:3]])
+                    ends += failures(row[1], [row[3]])
             recount(connection, self._db.statements, queues)
+            end(connection, self._db.statements, ends, now)
         self._bells.ring("done")
         self._tell_of_room(queues)
         if "asked" in answers.values():

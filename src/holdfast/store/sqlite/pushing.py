@@ -1,7 +1,7 @@
 """Storing jobs: rows of their own, with their tags, in a transaction that the caller began.
 
-Jobs without keys, in queues without bounds, are stored by one statement each that leaves a known id alone. Where a key or a
-bound has a say, what is known is looked up first, and `store.admission` decides.
+Jobs without keys, in queues without bounds, are stored by one statement each that leaves a known id alone. Where a key, a
+bound or a seen-set has a say, what is known is looked up first, and `store.admission` decides.
 """
 
 import json
@@ -12,7 +12,8 @@ from holdfast.model.job import NewJob, Pushed, decided
 from holdfast.policy.overlay import unpacked
 from holdfast.store.admission import Admission, Arrival, Known, Plan, due_us, places
 from holdfast.store.flowing.news import of_arrivals
-from holdfast.store.sqlite import bounds, keys
+from holdfast.store.seenset import asked, remembered
+from holdfast.store.sqlite import bounds, keys, seensets
 from holdfast.store.sqlite.ledger import begin_to_flow, leave_news
 from holdfast.store.sqlite.schema import Statements
 
@@ -33,7 +34,7 @@ class Push:
         """Store the jobs, and tell what became of each, in the order given."""
         queues = {job.queue for job in jobs}
         last, flowing, has_bound = self._look(queues)
-        if has_bound or any(job.key is not None for job in jobs):
+        if has_bound or any(job.key is not None or job.seen is not None for job in jobs):
             return self._admit(jobs, queues, flowing)
         return self._insert(jobs, last, flowing)
 
@@ -67,7 +68,7 @@ class Push:
             self._tell_claims(laned, flowing, [job for job in created if due_us(job, now_us) <= now_us])
         return pushed
 
-    # --- where keys or bounds have a say ----------------------------------------------------------------
+    # --- where keys, bounds or seen-sets have a say ----------------------------------------------------------------
 
     def _admit(self, jobs: Sequence[NewJob], queues: set[str], flowing: set[str]) -> list[Pushed]:
         admission = Admission(self._known(jobs, queues), self._now_us)
@@ -97,6 +98,7 @@ class Push:
             keys.holders(self._connection, self._statements, named) if named else (),
             keys.successes(self._connection, self._statements, named) if named else (),
             {name: (unpacked(declared, overlay)[0], size) for name, declared, overlay, size in bounded},
+            seensets.load(self._connection, self._statements, asked(jobs), self._now_us),
         )
 
     def _carry_out(self, plan: Plan) -> None:
@@ -105,6 +107,9 @@ class Push:
         do(self._statements.of("update ns_job set cancel_asked = 1 where id = ?"), [(job_id,) for job_id in plan.asks])
         do(self._statements["merge"], [(priority, due, job_id) for job_id, priority, due in plan.merges])
         do(self._statements["insert_arrival"], [_arrived(arrival, now_us) for arrival in plan.arrivals])
+        for queue, digests in plan.forgotten.items():
+            seensets.forget(self._connection, self._statements, queue, digests, now_us)
+        seensets.save(self._connection, self._statements, plan.seen, now_us)
         do(
             self._statements.of("update ns_queue set refused = refused + ? where name = ?"),
             [(number, queue) for queue, number in plan.refused.items()],
@@ -150,5 +155,5 @@ def _arrived(arrival: Arrival, now_us: int) -> tuple[object, ...]:
         arrival.expires_us, job.crash_budget, job.keep_done_s, job.keep_dead_s, job.result_ttl_s,
         json.dumps(job.tags) if job.tags else None, job.seal, job.envelope, job.lane or None,
         job.key, job.version, job.fresh_for_us, job.expires_us if arrival.state == "spilled" else None,
-        arrival.finished_us, arrival.keep_until_us, arrival.reason,
+        arrival.finished_us, arrival.keep_until_us, arrival.reason, *remembered(job.seen),
     )  # fmt: skip

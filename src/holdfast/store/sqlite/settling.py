@@ -13,7 +13,8 @@ from holdfast.policy.landing import KEEP_RUNS, Landing, land, story, why_refused
 from holdfast.policy.moments import SECOND
 from holdfast.store.admission import SIZED
 from holdfast.store.flowing.news import Line, merged, of_verdict
-from holdfast.store.sqlite import bounds, keys
+from holdfast.store.seenset import Ending
+from holdfast.store.sqlite import bounds, keys, seensets
 from holdfast.store.sqlite.ledger import begin_to_flow, leave_news
 from holdfast.store.sqlite.schema import Statements
 
@@ -37,6 +38,8 @@ class Settled:
         self.freed: list[tuple[str, str]] = []
         """Queues and keys of jobs that have ended."""
         self.successes: list[keys.SuccessLine] = []
+        self.ends: list[Ending] = []
+        """Of jobs that remember what they have marked."""
 
 
 def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Sequence[Verdict], now_us: int) -> Settled:
@@ -66,6 +69,8 @@ def settle(connection: sqlite3.Connection, statements: Statements, verdicts: Seq
         keys.remember(connection, statements, settled.successes)
     if settled.freed:
         settled.has_made_room |= keys.let_go(connection, statements, settled.freed)
+    if settled.ends:
+        seensets.end(connection, statements, settled.ends, now_us)
     return settled
 
 
@@ -99,12 +104,14 @@ def _settle_one(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us
         _tell_queue(settled, verdict, landing, row, now_us)
     if row[22] is not None:
         _tell_key(settled, verdict, row, now_us, ended=ended)
+    if row[25] is not None and ended:
+        settled.ends.append(Ending(row[20], row[25], row[26], landing.state == "succeeded"))
     settled.has_ended |= ended
     settled.has_made_room |= not ended
 
 
 def _tell_queue(settled: Settled, verdict: Verdict, landing: Landing, row: tuple[Any, ...], now_us: int) -> None:
-    queue, lane, flags = row[20], row[21], row[25]
+    queue, lane, flags = row[20], row[21], row[27]
     if flags & 2 and landing.state in SIZED:
         settled.growth[queue] += 1
     if flags & 1 or verdict.slows_us:
@@ -115,7 +122,7 @@ def _tell_queue(settled: Settled, verdict: Verdict, landing: Landing, row: tuple
 
 
 def _tell_key(settled: Settled, verdict: Verdict, row: tuple[Any, ...], now_us: int, *, ended: bool) -> None:
-    queue, _, key, version, fresh_for_us, _ = row[20:]
+    queue, _, key, version, fresh_for_us = row[20:25]
     if verdict.outcome == "done":
         until_us = remembered_until_us(row[13], fresh_for_us, now_us)
         settled.successes.append((queue, key, verdict.id, now_us, until_us, version))

@@ -33,6 +33,7 @@ from holdfast.store.sqlite.lease import Leases, boot_us
 from holdfast.store.sqlite.operator import SqliteOperator
 from holdfast.store.sqlite.pushing import Push
 from holdfast.store.sqlite.queues import SqliteQueues
+from holdfast.store.sqlite.seen import SqliteSeen
 from holdfast.store.sqlite.upkeep import tidy
 from holdfast.store.sqlite.workers import Roster
 
@@ -53,6 +54,7 @@ class SqliteStore:
         self._roster = Roster(self._statements, self._leases)
         self._known_queues: set[str] = set()
         self.queues = SqliteQueues(database, self._bells, self.now)
+        self.seen = SqliteSeen(database, self.now)
         self.operator = SqliteOperator(database, self._bells, self._roster, self.now, self._lease_now)
         self.inspector = SqliteInspector(database, self._bells, self._roster, self.now, self._lease_now, self._examine)
         self.guest = SqliteGuest(database, self.now, LateRinger(self._ring_work).begin)

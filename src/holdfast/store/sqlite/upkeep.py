@@ -7,6 +7,8 @@ from holdfast.model.query import Tidied
 from holdfast.model.states import FINAL
 from holdfast.policy.moments import SECOND
 from holdfast.store.flowing.acts import forget_idle
+from holdfast.store.seenset import failures
+from holdfast.store.sqlite import seensets
 from holdfast.store.sqlite.bounds import recount
 from holdfast.store.sqlite.deleting import delete
 from holdfast.store.sqlite.keys import forget_old, let_go
@@ -24,6 +26,7 @@ def tidy(connection: sqlite3.Connection, statements: Statements, now_us: int) ->
     pruned = sum(_prune(connection, statements, name, now_us) for name in names)
     _drop_stale(connection, statements, now_us)
     forget_old(connection, statements, SLICE, now_us)
+    seensets.forget_old(connection, statements, SLICE, now_us)
     rested = _forget_lanes(connection, statements, now_us)
     is_more = max(expired, pruned, rested) >= SLICE
     return Tidied(expired, pruned, is_more, _next_us(connection, statements, names))
@@ -33,7 +36,8 @@ def _expire(connection: sqlite3.Connection, statements: Statements, queue: str, 
     values = {"queue": queue, "now": now_us, "limit": SLICE}
     freed = connection.execute(statements["expire"], values).fetchall()
     if freed:
-        let_go(connection, statements, [(queue, key) for (key,) in freed])
+        let_go(connection, statements, [(queue, key) for key, _ in freed])
+        seensets.end(connection, statements, failures(queue, [digest for _, digest in freed]), now_us)
         recount(connection, statements, [queue])
     return len(freed)
 

@@ -1,4 +1,4 @@
--- Lanes and limits, keys, bounds.
+-- Lanes and limits, keys, bounds, seen-sets.
 --
 -- `ns_lane` is written by claims and by people's acts only, which hold the lock of the queue's row. What else may change how a
 -- lane stands leaves a row of its own in `ns_lane_news`. See `store/flowing`. (The index `job_news` of before is about something
@@ -79,3 +79,36 @@ create table ns_key_lock (
     key   text collate "C" not null,
     primary key (queue, key)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- Seen-sets. A row for each key of an exact set; inserted, looked up, and at most renewed once its term is over.
+create table ns_seen (
+    queue    text collate "C" not null,
+    digest   bytea  not null,
+    until_us bigint,                                   -- null: for ever
+    primary key (queue, digest)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+
+create index seen_term on ns_seen (until_us) where until_us is not null;
+
+create table ns_seen_shape (                           -- the sets that are approximate
+    queue  text collate "C" primary key,
+    sketch text not null                               -- JSON
+);
+
+-- The blocks of approximate sets. 4 KiB of bits do not shrink, and are written as a whole: so they lie in the row itself, one
+-- to a page, and not in pieces in a table beside it, with an index of its own. There is no room on the page for the next
+-- version of the row, so each goes to another page: those of the last ones have to be free again soon.
+create table ns_seen_block (
+    queue text collate "C" not null,
+    block bigint not null,
+    added bigint not null,                             -- how many keys it took for new; in the index, so that they are counted there
+    bits  bytea  not null,
+    primary key (queue, block) include (added)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+        toast_tuple_target = 8160);
+alter table ns_seen_block alter bits set storage plain;
+
+-- The mark of a job whose key is new again if it does not succeed; null for all others.
+alter table ns_job
+    add seen_digest bytea,
+    add seen_ttl_us bigint;

@@ -12,4 +12,4 @@ update ns_job as job
        state         = case when state = 'running' then state else 'cancelled' end
   from asked
  where job.seq = asked.seq and keep_until_us is null
-returning id, case when state = 'running' then 'asked' else 'cancelled' end, queue, key
+returning id, case when state = 'running' then 'asked' else 'cancelled' end, queue, key, seen_digest

@@ -5,7 +5,7 @@
 select id, seq, state, token, due_us, failures, crashes, crash_budget, cancel_asked, deliveries, worker,
        keep_done_s, keep_dead_s, result_ttl_s, expires_us, reason, error, traceback, queue, lane,
        (select is_flowing from ns_queue where name = queue), (select max_size is not null from ns_queue where name = queue),
-       key, version, fresh_for_us, ns_now(%(now)s)
+       key, version, fresh_for_us, seen_digest, seen_ttl_us, ns_now(%(now)s)
   from (select *
           from ns_job
          where id = any (%(ids)s::text[])

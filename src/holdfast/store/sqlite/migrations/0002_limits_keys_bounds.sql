@@ -1,4 +1,4 @@
--- Lanes and limits, keys, bounds.
+-- Lanes and limits, keys, bounds, seen-sets.
 --
 -- `ns_lane` is written by claims and by people's acts only. What else may change how a lane stands leaves a row in
 -- `ns_news`. See `store/flowing`.
@@ -66,3 +66,28 @@ create table ns_success (                    -- the last success under each key
 ) strict, without rowid;
 
 create index ns_success_term on ns_success (until_us);
+
+-- Seen-sets. An approximate one is shaped by `sketch`, and its keys are bits in blocks.
+alter table ns_queue add column seen_set integer;                      -- its number; null: no key was ever added
+alter table ns_queue add column sketch text;                           -- JSON; null: the set is exact
+
+create table ns_seen (
+    seen_set integer not null,
+    digest   blob    not null,
+    until_us integer,                        -- null: for ever
+    primary key (seen_set, digest)
+) strict, without rowid;
+
+create index ns_seen_term on ns_seen (until_us) where until_us is not null;
+
+create table ns_seen_block (
+    seen_set integer not null,
+    block    integer not null,
+    added    integer not null,               -- how many keys it took for new
+    bits     blob    not null,               -- last: it lies on a page of its own
+    primary key (seen_set, block)
+) strict;
+
+-- The mark of a job whose key is new again if it does not succeed; null for all others.
+alter table ns_job add column seen_digest blob;
+alter table ns_job add column seen_ttl_us integer;

@@ -8,4 +8,4 @@ update ns_job
        reason        = case when state = 'running' then reason else 'cancelled' end,
        state         = case when state = 'running' then state else 'cancelled' end
  where id = :id and keep_until_us is null
-returning case when state = 'running' then 'asked' else 'cancelled' end, queue, key
+returning case when state = 'running' then 'asked' else 'cancelled' end, queue, key, seen_digest
