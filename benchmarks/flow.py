@@ -1,6 +1,4 @@
-"""Lanes, limits and seen-sets on the durable tier of the SQL stores: what a claim costs among very many lanes, and a key among
-very many keys.
-"""
+"""Lanes, limits and seen-sets on the SQL stores, durable: a claim among very many lanes, a key among very many keys."""
 
 import statistics
 import tempfile

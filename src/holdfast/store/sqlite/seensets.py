@@ -94,7 +94,7 @@ def _load(
         sql = "select block, bits from ns_seen_block where seen_set = ? and block in (%s)"
         blocks = blocks_of(digests, sketch)
         found = _found(connection, statements, sql, (number,), blocks)
-        return SeenSet(sketch, blocks={block: bits for block, bits in found})
+        return SeenSet(sketch, blocks=dict(found))
     sql = "select digest from ns_seen where seen_set = ? and (until_us is null or until_us > ?) and digest in (%s)"
     return SeenSet(None, [row[0] for row in _found(connection, statements, sql, (number, now_us), sorted(digests))])
 

@@ -1,6 +1,7 @@
 """The seen-set of a queue: exact or approximate, and asked by a push in its own step (I24)."""
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from holdfast.testing.contract.virtual_clock import VirtualClock
 A, B, C = digest("a"), digest("b"), digest("c")
 
 
-def decision(store: Store, **options: object) -> str:
+def decision(store: Store, **options: Any) -> str:
     return store.push([job(**{"key": "a", "seen": SeenMark(A), **options})])[0].decision
 
 
