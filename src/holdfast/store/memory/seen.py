@@ -46,6 +46,8 @@ class MemorySeen:
 
     def shape(self, name: str, sketch: Sketch | None = None) -> Sketch | None:
         with self._rack.step():
+            if sketch is None and self._rack.find(name) is None:
+                return None
             shelf = self._rack.shelf(name)
             with self._rack.hold(shelf, None):
                 if sketch is not None and len(shelf.seen) == 0 and shelf.seen.sketch is None:

@@ -41,6 +41,8 @@ def test_nothing_is_no_trouble(store: Store) -> None:
     assert store.seen.discard("nowhere", [A]) == [False]
     assert store.seen.clear("nowhere") == 0
     assert store.seen.get("nowhere") == SeenRecord("nowhere", 0)
+    assert store.seen.shape("nowhere") is None
+    assert "nowhere" not in store.queues.names(), "looking makes no queue"
 
 
 def test_each_queue_has_a_set_of_its_own(store: Store) -> None:
