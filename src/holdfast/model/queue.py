@@ -67,6 +67,8 @@ class QueuePolicy(msgspec.Struct, frozen=True):
     """How long a spilled job waits for room before it expires."""
     block_us: int | None = None
     """How long a caller waits for room before its push is refused; None: for ever."""
+    tells_drained: bool = False
+    """Whether somebody wants to be told each time that it drains."""
 
     @property
     def is_limited(self) -> bool:
@@ -74,8 +76,8 @@ class QueuePolicy(msgspec.Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it hands out its jobs by order alone."""
-        return not self.is_limited and not self.weights
+        """Whether it hands out its jobs by order alone, and nobody has to be told."""
+        return not self.is_limited and not self.weights and not self.tells_drained
 
 
 class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -96,6 +98,13 @@ class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 NO_OVERLAY = QueueOverlay()
+
+
+class Drained(msgspec.Struct, frozen=True):
+    """That a queue has drained for this time: no job of it is ready, scheduled, running, waiting or spilled any more."""
+
+    queue: str
+    number: int
 
 
 class LaneRecord(msgspec.Struct, frozen=True):
@@ -125,6 +134,8 @@ class QueueRecord(msgspec.Struct, frozen=True):
     overlay: QueueOverlay = NO_OVERLAY
     refused: int = 0
     """How many pushes were refused because it was full, ever."""
+    drains: int = 0
+    """How often it was found drained, if its policy wants that told."""
 
     @property
     def is_full(self) -> bool:

@@ -28,6 +28,7 @@ def overlaid(declared: QueuePolicy, overlay: QueueOverlay) -> QueuePolicy:
         on_full=_of(overlay.on_full, declared.on_full),
         spill_ttl_us=_of(overlay.spill_ttl_us, declared.spill_ttl_us),
         block_us=_of(overlay.block_us, declared.block_us),
+        tells_drained=declared.tells_drained,
     )
 
 

@@ -40,6 +40,7 @@ try:
         breaker,
         cancel,
         claim,
+        drained,
         expiry,
         identity,
         inspect,
@@ -68,7 +69,7 @@ except ModuleNotFoundError as error:
 
 TOPICS: Final = (
     push, claim, order, settle, tokens, leases, cancel, expiry, retention, parking, queues, operator, inspect, wait,
-    lanes, limits, breaker, identity, bounds, model,
+    lanes, limits, breaker, identity, bounds, drained, model,
 )  # fmt: skip
 
 _tests: Final = {name: test for topic in TOPICS for name, test in vars(topic).items() if name.startswith("test_")}

@@ -21,9 +21,11 @@ local NEWCOMER = 0 -- lower than any turn
 
 local queue, flows, changed, stirred = {}, {}, {}, {}
 
--- Go by this policy: limits, limits of its lanes (see flow.lua), whether there is any, whether there are weights.
+-- Go by this policy: limits, limits of its lanes (see flow.lua), whether there is any, whether there are weights, whether
+-- drains are told.
 local function take_on(policy)
-  queue.limits, queue.lane_limits, queue.is_limited, queue.has_weights = unpack(cmsgpack.unpack(policy), 1, 4)
+  queue.limits, queue.lane_limits, queue.is_limited, queue.has_weights, queue.tells_drained =
+    unpack(cmsgpack.unpack(policy), 1, 5)
 end
 
 -- Read what meta tells of the queue, once in each step.
