@@ -25,6 +25,7 @@ JOB_PATH = (
     "unpark_known", "held", "ripe", "next_due", "hold_lease", "lock_queues", "read_lane_news", "lanes_named", "lanes_open",
     "lanes_at", "best_fifo", "best_lifo", "take", "begin_to_flow", "restless",
     "lock_keys", "unlock_keys", "holders", "before_admission", "let_go", "let_in", "grow", "recount", "forget_successes",
+    "look_drained",
 )  # fmt: skip
 BAD_SIGNS = ("Seq Scan", "hashed SubPlan", "Bitmap", "Hash Join", "Merge Join")
 

@@ -40,7 +40,7 @@ class QueueOptions(TypedDict, total=False):
     block_timeout: Seconds | None
 
 
-def policy_of(given: Mapping[str, object]) -> QueuePolicy:
+def policy_of(given: Mapping[str, object], *, tells_drained: bool = False) -> QueuePolicy:
     """Check the options of a queue's declaration, and give the policy that they come to."""
     checked = _checked(given, "a queue")
     return QueuePolicy(
@@ -49,6 +49,7 @@ def policy_of(given: Mapping[str, object]) -> QueuePolicy:
         Limits(checked.get("lane_rate"), checked.get("lane_max_running"), checked.get("lane_breaker")),
         checked.get("weights", {}),
         **{name: checked[name] for name in ("max_size", "on_full", "spill_ttl_us", "block_us") if name in checked},
+        tells_drained=tells_drained,
     )
 
 
@@ -56,6 +57,8 @@ def overlay_with(overlay: QueueOverlay, given: Mapping[str, object]) -> QueueOve
     """Give an overlay in which these options are set as well. A limit that is set to None is taken away."""
     if not given:
         raise InvalidInput("expected something to set, e.g. set(rate='100/m'), got nothing")
+    if "on_drained" in given:
+        raise UnknownOption("on_drained belongs to the program and cannot be set by hand; give it to app.queue(…)")
     return msgspec.structs.replace(overlay, **_checked(given, "a queue"))
 
 

@@ -114,6 +114,8 @@ def _draw_one(record: QueueRecord, found: list[LaneRecord], now_us: int) -> None
     for state in STATES:
         if state in record.counts:
             drawn.add_row(state, cell(f"{record.counts[state]:,}"))
+    if record.policy.tells_drained or record.drains:
+        drawn.add_row("drained", cell(f"{plural(record.drains, 'time')}"))
     drawn.add_row("oldest ready waits", cell(_age(record, now_us)))
     drawn.add_row("next due", cell(relative(record.next_due_us, now_us)))
     console().print(drawn)

@@ -140,6 +140,7 @@ class Supervisor:
             self._crew,
             self._plan,
             tasks=hello.names,
+            hooked=[name for name, policy in hello.queues.items() if policy.tells_drained],
             on_renewed=self._pulse.renew,
             on_news=self._signals.ring,
             vitals=self._vitals,

@@ -1,4 +1,4 @@
-"""Drained queues: each drain is found, has a number, and is told until somebody has acted on it; lanes can be asked about."""
+"""Drained queues: each drain is found, has a number, and is told until somebody acts on it. Jobs found by lane."""
 
 import pytest
 
@@ -301,7 +301,9 @@ def test_a_queue_with_a_telling_policy_is_not_limited(store: Store, worker: str)
 # --- lanes --------------------------------------------------------------------------------------------------
 
 
-def lane_ids(store: Store, lane: str | None, queue: str | None = "default", states: tuple[State, ...] = ()) -> list[str]:
+def lane_ids(
+    store: Store, lane: str | None, queue: str | None = "default", states: tuple[State, ...] = ()
+) -> list[str]:
     query = Query(states, queue, lane=lane)
     records = store.inspector.find(query)
     assert store.inspector.count(query) == len(records)
