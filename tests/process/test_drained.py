@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.model.query import Query
 from tests.process import crawling
 from tests.process.kill_loop import durable_server
 from tests.process.processes import Workers, children_of, until
@@ -51,6 +52,7 @@ def test_a_crawl_is_told_as_finished_once_when_all_is_fetched_and_once_more_afte
             assert len(diary) == batch * (FETCHES + 1), "once, and behind all pages"
         ids = {line.split(" ")[2] for line in workers.lines("finished")}
         assert len(ids) == 2
+        assert crawling.app.store.inspector.count(Query(task=crawling.finish.name)) == 2
         assert crawling.app.queues["crawl"].record().drains == 2
         assert crawling.app.wait_drained("crawl", timeout=0, lane="site1")
 

@@ -1,5 +1,7 @@
 """Drained queues: each drain is found, has a number, and is told until somebody acts on it. Jobs found by lane."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from holdfast.model.claim import Claim
@@ -226,6 +228,24 @@ def test_lanes_and_limits_do_not_matter(store: Store, clock: VirtualClock, worke
     clock.advance(1)
     worked_off(store, worker)
     assert found(store) == [("default", 1)]
+
+
+def test_workers_that_end_the_last_jobs_at_one_moment_find_the_drain_whoever_looks_last(live_store: Store) -> None:
+    watched(live_store)
+    workers = [enlisted(live_store, lease_s=1000) for _ in range(2)]
+
+    def end_and_look(claim: Claim) -> list[Drained]:
+        assert live_store.settle([done(claim)]) == []
+        return live_store.queues.find_drained(["default"])
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(1, 31):
+            live_store.push(jobs(2))
+            claims = [claimed(live_store, worker) for worker in workers]
+            seen = [one for answer in pool.map(end_and_look, claims) for one in answer]
+            assert set(seen) == {Drained("default", number)}
+            live_store.queues.tell_drained("default", number)
+    assert drains(live_store) == 30
 
 
 # --- who is told of what ------------------------------------------------------------------------------------
