@@ -12,6 +12,7 @@ from holdfast.model.verdict import crashed, done, released
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
 from holdfast.testing.contract.sample_jobs import (
+    bad_seal,
     claimed,
     enlisted,
     failed,
@@ -169,6 +170,18 @@ def test_a_parked_job_waits_for_a_person_and_keeps_no_queue_from_draining(store:
     pushed(store)
     store.settle([unknown_task(claimed(store, worker))])
     assert found(store) == [("default", 1)]
+
+
+def test_a_job_that_waits_for_a_parked_one_keeps_a_queue_from_draining(store: Store, worker: str) -> None:
+    watched(store)
+    pushed(store, key="k")
+    claim = claimed(store, worker)
+    pushed(store, key="k", runs_after=True)
+    store.settle([bad_seal(claim)])
+    record = store.queues.get("default")
+    assert record is not None
+    assert record.counts == {"parked": 1, "waiting": 1}
+    assert found(store) == []
 
 
 def test_a_failure_ends_a_job_as_well_as_a_success(store: Store, worker: str) -> None:
