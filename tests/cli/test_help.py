@@ -31,7 +31,7 @@ def test_the_commands_are_these() -> None:
         "queues,queue,unpark,migrate,doctor,health,demo"
     )
     assert list(holdfast.commands) == words.split(",")
-    below = {"show", "lanes", "pause", "resume", "set", "unset", "purge", "drain"}
+    below = {"show", "lanes", "pause", "resume", "set", "unset", "wait", "purge", "drain"}
     assert {path[1] for path in ALL if len(path) == 2} == below
 
 

@@ -248,7 +248,8 @@ class Holdfast:
         """
         from holdfast.app.draining import Stretch, wait_drained
 
-        return wait_drained(self, Stretch.of(queue, lane), timeout)
+        what = Stretch.of(queue, lane)
+        return wait_drained(self.store, what, timeout)
 
     def worker(
         self,

@@ -16,6 +16,7 @@ from holdfast.model.query import Query
 from holdfast.model.states import UNFINISHED
 from holdfast.policy.moments import SECOND, duration_us
 from holdfast.policy.names import check_lane, check_queue
+from holdfast.store.protocol import Store
 
 if TYPE_CHECKING:
     from holdfast.app.app import Holdfast
@@ -39,24 +40,24 @@ class Stretch(NamedTuple):
         return cls(None if queue is None else check_queue(queue), named)
 
 
-def wait_drained(app: "Holdfast", what: "Stretch", timeout: object) -> bool:
+def wait_drained(store: Store, what: Stretch, timeout: object) -> bool:
     """Wait until it is drained. Return whether it was before the timeout."""
     deadline = _deadline(timeout)
-    while (job_id := _newest(app, what)) is not None:
+    while (job_id := _newest(store, what)) is not None:
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             return False
         refuse_inside_a_loop("wait_drained()", "await app.await_drained(…)")
-        app.store.inspector.watch([job_id], min(left_s, _LOOK_AGAIN_S))
+        store.inspector.watch([job_id], min(left_s, _LOOK_AGAIN_S))
     return True
 
 
-async def await_drained(app: "Holdfast", what: "Stretch", timeout: object) -> bool:
+async def await_drained(app: "Holdfast", what: Stretch, timeout: object) -> bool:
     """As `wait_drained`, on the one thread that watches for all coroutines."""
     import asyncio
 
     deadline = _deadline(timeout)
-    while (job_id := await asyncio.to_thread(_newest, app, what)) is not None:
+    while (job_id := await asyncio.to_thread(lambda: _newest(app.store, what))) is not None:
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             return False
@@ -73,7 +74,7 @@ def _deadline(timeout: object) -> float:
     return float("inf") if timeout is None else time.monotonic() + duration_us(timeout, "timeout") / SECOND
 
 
-def _newest(app: "Holdfast", what: "Stretch") -> str | None:
+def _newest(store: Store, what: Stretch) -> str | None:
     """Give the newest job that has yet to end, if there is one."""
-    found = app.store.inspector.find(Query(_OPEN, what.queue, limit=1, lane=what.lane))
+    found = store.inspector.find(Query(_OPEN, what.queue, limit=1, lane=what.lane))
     return found[0].id if found else None

@@ -14,6 +14,7 @@ from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
 from holdfast.cli.standings import limits_of, setting_of, spaced, standing_cell
 from holdfast.cli.times import relative, span
+from holdfast.cli.wait_drained import wait_for_queue
 from holdfast.model.queue import LaneRecord, QueueRecord
 from holdfast.model.states import STATES
 from holdfast.policy.moments import SECOND
@@ -72,7 +73,7 @@ def show(name: str) -> None:
     print_json(queue_document(record)) if is_json() else _draw_one(record, found, now_us)
 
 
-for command in (lanes, pause, resume, set_, unset, purge):
+for command in (lanes, pause, resume, set_, unset, wait_for_queue, purge):
     queue.add_command(command)
 
 
