@@ -61,6 +61,6 @@ def enqueue(store: Store, drained: Drained, job: NewJob) -> bool:
         return False
     # Only now: a process that dies before this has the job pushed again, under the same id.
     store.queues.tell_drained(drained.queue, drained.number)
-    if pushed.decision not in ("created", "spilled"):
-        log.info("the hook of queue %s added no job: %s", drained.queue, pushed.reason or pushed.decision)
+    if pushed.reason is not None:  # by its key; that others were faster with the same id is nothing to tell
+        log.info("the hook of queue %s was %s: %s", drained.queue, pushed.decision, pushed.reason)
     return pushed.decision == "created"

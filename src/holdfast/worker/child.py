@@ -202,13 +202,13 @@ class Child:
 
     def _write_down(self, drained: Drained) -> None:
         """Write down the job of a hook, for the supervisor to push."""
+        job, write = None, self._bench.hooks.get(drained.queue)
         try:
-            written = Written(drained, self._bench.hooks[drained.queue](drained.number))
-        except Exception as error:
-            log.exception("the hook of queue %s could not be written down", drained.queue)
-            written = Written(drained, error=f"{type(error).__name__}: {error}")
+            job = None if write is None else write(drained.number)
+        except Exception:  # functions of the user's give lane and key
+            log.exception("the hook of queue %s could not be written down; it is tried again", drained.queue)
         with contextlib.suppress(ChannelClosed):
-            self._talk.send(written)
+            self._talk.send(Written(drained, job))
 
     def _hand_back(self) -> None:
         with self._lock:

@@ -14,7 +14,7 @@
 | supervisor | TakeBack | give back what has not been started                                      |
 | supervisor | Cancelled| these running jobs were cancelled by someone                             |
 | supervisor | Hook     | write down the job of a queue's hook: it has drained                     |
-| child      | Written  | that job, or why it cannot be written down                               |
+| child      | Written  | that job, if it can be written down                                      |
 | supervisor | Stop     | no more work will come; end when what is running has ended               |
 """
 
@@ -118,7 +118,7 @@ class Hook(msgspec.Struct, frozen=True, tag=True):
 class Written(msgspec.Struct, frozen=True, tag=True):
     drained: Drained
     job: NewJob | None = None
-    error: str | None = None
+    """None if it cannot be written down, or this child's app declares no such hook (any more)."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):

@@ -25,7 +25,7 @@ from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
 from holdfast.worker.crew import Crew, Inbox, Room
 from holdfast.worker.hand import Hand
-from holdfast.worker.messages import Answer, Ask, Written
+from holdfast.worker.messages import Answer, Ask
 from holdfast.worker.plan import Plan
 from holdfast.worker.tally import Tally
 from holdfast.worker.vitals import Vitals
@@ -139,7 +139,9 @@ class Storekeeper(threading.Thread):
             self._relay(*inbox.asks[0])
             del inbox.asks[0]
         while inbox.written:
-            self._enqueue_hook(inbox.written[0])
+            written = inbox.written[0]
+            if written.job is not None:
+                enqueue(self._store, written.drained, written.job)
             del inbox.written[0]
         if inbox.notes:
             self._store.note(inbox.notes)
@@ -169,15 +171,6 @@ class Storekeeper(threading.Thread):
         except HoldfastError as error:
             answer = Answer(ask.number, error=f"{type(error).__name__}: {error}")
         self._crew.answer(hand, answer)
-
-    def _enqueue_hook(self, written: Written) -> None:
-        if written.job is None:
-            log.error(
-                "the hook of queue %s could not be written down; it is tried again: %s",
-                written.drained.queue, written.error,
-            )  # fmt: skip
-        else:
-            enqueue(self._store, written.drained, written.job)
 
     def _look_for_drains(self) -> None:
         """Look at the queues with a hook of which something has ended, and, with every round of upkeep, at all of them."""

@@ -123,9 +123,9 @@ def test_one_child_writes_a_hook_down_and_the_crew_is_not_quiet_until_it_was_dea
     (writer,) = [hand for hand in hands if hand.told]
     assert writer.told == [Hook(drained)]
     assert not crew.is_quiet()
-    crew.take_written(cast("Any", writer), Written(drained, error="it is late"))
+    crew.take_written(cast("Any", writer), Written(drained))
     assert not crew.is_quiet()
-    assert crew.take().written == [Written(drained, error="it is late")]
+    assert crew.take().written == [Written(drained)]
     assert crew.is_quiet()
     crew.ask_for_hook(drained)
     assert sum(len(hand.told) for hand in hands) == 2
@@ -143,7 +143,7 @@ def test_a_child_that_is_not_ready_is_not_asked_for_a_hook() -> None:
 def test_what_was_written_is_kept_until_the_store_takes_it() -> None:
     hand = StandIn()
     crew = crew_of(hand)
-    first, second = (Written(Drained("crawl", number), error="") for number in (1, 2))
+    first, second = (Written(Drained("crawl", number)) for number in (1, 2))
     crew.take_written(cast("Any", hand), first)
     inbox = crew.take()
     crew.take_written(cast("Any", hand), second)
