@@ -31,13 +31,9 @@ def test_the_commands_are_these() -> None:
         "queues,queue,seen,unpark,migrate,doctor,health,demo"
     )
     assert list(holdfast.commands) == words.split(",")
-    below = {"show", "lanes", "pause", "resume", "set", "unset", "purge", "drain"} | {
-        "list",
-        "has",
-        "add",
-        "forget",
-        "clear",
-    }
+    of_queues = {"show", "lanes", "pause", "resume", "set", "unset", "wait", "purge", "drain"}
+    of_seen_sets = {"list", "show", "has", "add", "forget", "clear"}
+    below = of_queues | of_seen_sets
     assert {path[1] for path in ALL if len(path) == 2} == below
 
 

@@ -9,7 +9,7 @@ from tests.cli.conftest import PretendedWorker, Shop
 
 KEYS = {
     "name", "is_paused", "order", "size", "counts", "oldest_ready", "next_due", "standing", "until", "policy", "overlay",
-    "refused",
+    "refused", "drains",
 }  # fmt: skip
 
 

@@ -178,3 +178,34 @@ def _deadlocks(connection: "psycopg.Connection[Any]") -> int:
     row = connection.execute("select deadlocks from pg_stat_database where datname = current_database()").fetchone()
     assert row is not None
     return int(row[0])
+
+
+def test_who_looks_for_a_drain_waits_for_a_claim_that_is_under_way(
+    store: PostgresStore, mine: "psycopg.Connection[Any]"
+) -> None:
+    """What it looked at before it held the queue's lock may be over by then."""
+    store.queues.set_policy("default", QueuePolicy(tells_drained=True))
+    pushed(store)
+    (claim,) = store.claim(enlisted(store), ["default"], 1)
+    store.settle([done(claim)])
+    mine.execute("select 1 from holdfast.queue where name = 'default' for update")
+    store.guest.push(mine, [job(id="late")])
+    mine.execute(
+        "update holdfast.job set state = 'running', worker = 'w', token = 't', claimed_us = 1 where id = 'late'"
+    )
+    looking = Call(lambda: store.queues.find_drained(["default"]))
+    assert not looking.is_back(0.3)
+    mine.commit()
+    assert looking.result() == []
+    assert store.queues.get("default").drains == 0  # type: ignore[union-attr]
+
+
+def test_a_look_that_has_nothing_to_note_waits_for_nobody(
+    store: PostgresStore, mine: "psycopg.Connection[Any]"
+) -> None:
+    for queue in ("busy", "never", "plain"):
+        store.queues.set_policy(queue, QueuePolicy(tells_drained=queue != "plain"))
+    store.push(jobs(2, "busy"))
+    store.claim(enlisted(store), ["busy"], 1)
+    mine.execute("select 1 from holdfast.queue for update")
+    assert Call(lambda: store.queues.find_drained(["busy", "never", "plain"])).result() == []

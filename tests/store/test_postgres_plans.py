@@ -10,8 +10,11 @@ import psycopg
 import pytest
 
 from holdfast.model.job import NewJob
+from holdfast.model.query import Query
+from holdfast.store.postgres.inspector import _CONDITIONS
+from holdfast.store.postgres.rows import RECORD
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.testing.contract.sample_jobs import jobs
+from holdfast.testing.contract.sample_jobs import job, jobs
 from tests.support.servers_postgres import empty_url
 
 PARAMS = {
@@ -27,6 +30,7 @@ JOB_PATH = (
     "lanes_at", "best_fifo", "best_lifo", "best_ageing", "take", "begin_to_flow", "restless",
     "lock_keys", "unlock_keys", "holders", "before_admission", "let_go", "let_in", "grow", "recount", "forget_successes",
     "mark_seen", "find_seen", "forget_seen", "forget_old_seen", "read_seen_blocks", "make_seen_blocks", "lock_seen_blocks",
+    "look_drained",
 )  # fmt: skip
 BAD_SIGNS = ("Seq Scan", "hashed SubPlan", "Bitmap", "Hash Join", "Merge Join")
 
@@ -67,3 +71,18 @@ def test_when_the_next_job_is_due_costs_seeks_and_no_walk_over_the_backlog(store
 
     # Per index scan: how many rows it gave each time it was begun.
     assert {re.search(r"rows=([\d.]+) loops", told)[1].partition(".")[0] for told in store._db.do(rows)} <= {"0", "1"}  # type: ignore[index]
+
+
+def test_the_unfinished_jobs_of_a_lane_are_found_in_their_own_index(store: PostgresStore) -> None:
+    store.push([job("q", lane=f"lane{number % 50}") for number in range(2000)])
+    where, values = _CONDITIONS.of(Query(("ready", "running"), "q", limit=1, lane="lane7"), None)
+    text = store._statements.of(f"explain {RECORD} where {where} order by seq desc limit %(limit)s")
+
+    def plan(connection: "psycopg.Connection[tuple[str, ...]]") -> str:
+        with psycopg.ClientCursor(connection) as cursor:
+            cursor.execute(text, values)
+            return "\n".join(row[0] for row in cursor.fetchall())
+
+    told = store._db.do(plan)
+    assert "using job_unfinished" in told, told
+    assert "Sort" not in told, told

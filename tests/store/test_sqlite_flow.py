@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.model.query import Query
 from holdfast.model.queue import Limits, QueuePolicy, Rate
 from holdfast.model.verdict import done
 from holdfast.policy.moments import SECOND
@@ -95,6 +96,39 @@ def test_where_priorities_age_a_claim_costs_by_the_priorities_there_are_and_not_
         cost_of[queue] = len(seen), len(taken)
     assert cost_of["many"][0] == cost_of["few"][0]
     assert cost_of["many"][1] <= 1.2 * cost_of["few"][1], cost_of
+
+
+def test_looking_for_a_drain_writes_only_what_there_is_to_note(store: SqliteStore, worker: str) -> None:
+    store.queues.set_policy("default", QueuePolicy(tells_drained=True))
+    store.queues.set_policy("limited", ONE_EACH)
+    store.push([job() for _ in range(2)] + [job("limited")])
+    (claim,) = store.claim(worker, ["default"], 1)
+    names = ["default", "limited", "nowhere"]
+    with statements(store) as seen:
+        assert store.queues.find_drained(names) == []
+    assert seen == []
+    store.settle([done(claim)])
+    store.queues.purge("default")
+    with statements(store) as seen:
+        assert len(store.queues.find_drained(names)) == 1
+    assert [text for text in seen if "limited" in text] == []
+
+
+def test_the_unfinished_jobs_of_a_lane_are_found_whatever_else_there_is(store: SqliteStore, worker: str) -> None:
+    query = Query(("scheduled", "ready", "running"), "default", limit=1, lane="mine")
+
+    def cost() -> int:
+        taken: list[int] = []
+        with store._db.read() as connection:
+            connection.set_progress_handler(lambda: taken.append(1), 10)
+        assert len(store.inspector.find(query)) == 1
+        connection.set_progress_handler(None, 0)
+        return len(taken)
+
+    store.push([job(lane="mine") for _ in range(10)])
+    few = cost()
+    store.push([job(lane=f"lane{number % 100}") for number in range(5_000)])
+    assert cost() <= few * 2 + 5
 
 
 def test_the_news_of_very_many_lanes_are_read_by_the_slice(store: SqliteStore, worker: str) -> None:

@@ -17,6 +17,7 @@ from holdfast.app.clerk import Clerk
 from holdfast.app.connection import Connection, Connector
 from holdfast.app.declarations import Declarations
 from holdfast.app.handle import Job
+from holdfast.app.hooks import Hooks
 from holdfast.app.options import check_defaults, check_task_options, whole_number
 from holdfast.app.queues import Queue, QueueBoard
 from holdfast.app.roster import Roster
@@ -68,6 +69,7 @@ class Holdfast:
         self._connector = Connector(Settings(url, secret, namespace, tier, clock, revoked))
         self._roster = Roster()
         self._declarations = Declarations()
+        self._hooks = Hooks()
         self._imports = module_names(imports)
         self.defaults = check_defaults(defaults or {})
         self.queues = QueueBoard(self)
@@ -99,17 +101,22 @@ class Holdfast:
             check_task(prefix)
         self._take_in(list(tasks), prefix)
 
-    def queue(self, name: str, **options: "Unpack[QueueOptions]") -> Queue:
+    def queue(self, name: str, *, on_drained: Call[Any] | None = None, **options: "Unpack[QueueOptions]") -> Queue:
         """Declare a queue's policy. Written before this app's first push to it, and when a worker starts.
 
         `order`: `fifo` or `lifo`. `ageing`: in what time a job that is due gains a point of priority. Limits of the whole
         queue, for all workers together: `rate` ("100/m") with `burst`, `max_running`, `breaker`; of each of its lanes: the
         same names after `lane_`. `weights`: the shares of lanes. `max_size`: how many jobs may wait to start; `on_full`:
-        `reject`, `block` (for `block_timeout`) or `spill` (for `spill_ttl`).
+        `reject`, `block` (for `block_timeout`) or `spill` (for `spill_ttl`). `on_drained`: a call, made by `task.s(…)`, that
+        workers of this app enqueue each time it has drained.
         """
         from holdfast.app.flow_options import policy_of  # only for those who declare a queue
 
-        self._declarations.add(check_queue(name), policy_of(options))
+        if on_drained is not None:
+            self._hooks.check(self, check_queue(name), on_drained)
+        self._declarations.add(check_queue(name), policy_of(options, tells_drained=on_drained is not None))
+        if on_drained is not None:
+            self._hooks.add(name, on_drained)
         return self.queues[name]
 
     def seen(self, queue: str, *, capacity: int | None = None, error: float | None = None) -> "SeenSet":
@@ -243,20 +250,22 @@ class Holdfast:
 
         return await asyncio.to_thread(self.drain, queues, limit=limit)
 
-    async def await_drained(self, queue: str | None = None, timeout: Any = None) -> bool:
+    async def await_drained(self, queue: str | None = None, timeout: Any = None, *, lane: str | None = None) -> bool:
         """As `wait_drained`, without blocking the event loop."""
-        from holdfast.app.draining import await_drained  # only for those who wait
+        from holdfast.app.draining import Stretch, await_drained  # only for those who wait
 
-        return await await_drained(self, None if queue is None else check_queue(queue), timeout)
+        return await await_drained(self, Stretch.of(queue, lane), timeout)
 
-    def wait_drained(self, queue: str | None = None, timeout: Any = None) -> bool:
+    def wait_drained(self, queue: str | None = None, timeout: Any = None, *, lane: str | None = None) -> bool:
         """Wait until no job of the queue (None: of any) is ready, scheduled, running, waiting or spilled.
 
-        Return whether that came before the timeout. This only waits: something else has to run the jobs.
+        With `lane`, none of this lane of the queue; '' is that of the jobs without one. Return whether that came before the
+        timeout. This only waits: something else has to run the jobs.
         """
-        from holdfast.app.draining import wait_drained
+        from holdfast.app.draining import Stretch, wait_drained
 
-        return wait_drained(self, None if queue is None else check_queue(queue), timeout)
+        what = Stretch.of(queue, lane)
+        return wait_drained(self.store, what, timeout)
 
     def worker(
         self,
@@ -296,6 +305,7 @@ class Holdfast:
         from holdfast.run.bench import Bench
 
         given.setdefault("now_us", self._now_us)
+        given.setdefault("hooks", self._hooks.writers(self))
         return Bench(self._roster.registry, self.codec(), self._connector.ring(), **given)
 
     def load_imports(self) -> None:
@@ -307,7 +317,12 @@ class Holdfast:
 
     def declare_queues(self) -> None:
         """Write the declared queues, those that have changed. Workers call this."""
+        self.check_hooks()
         self._declarations.write(self.connection())
+
+    def check_hooks(self) -> None:
+        """Raise if the call of a hook cannot be stored. Workers call this, before they open the store."""
+        self._hooks.check_arguments(self)
 
     def declare_queues_of(self, jobs: Sequence[NewJob]) -> None:
         """Write what was declared of the queues that these jobs go to, if that has changed. Each push begins with it."""

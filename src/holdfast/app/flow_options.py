@@ -42,7 +42,7 @@ class QueueOptions(TypedDict, total=False):
     block_timeout: Seconds | None
 
 
-def policy_of(given: Mapping[str, object]) -> QueuePolicy:
+def policy_of(given: Mapping[str, object], *, tells_drained: bool = False) -> QueuePolicy:
     """Check the options of a queue's declaration, and give the policy that they come to."""
     checked = _checked(given, "a queue")
     order = checked.get("order", "fifo")
@@ -53,6 +53,7 @@ def policy_of(given: Mapping[str, object]) -> QueuePolicy:
         Limits(checked.get("lane_rate"), checked.get("lane_max_running"), checked.get("lane_breaker")),
         checked.get("weights", {}),
         **{name: checked[name] for name in _BY_NAME if name in checked},
+        tells_drained=tells_drained,
     )
 
 
@@ -60,6 +61,8 @@ def overlay_with(record: QueueRecord, given: Mapping[str, object]) -> QueueOverl
     """Give a queue's overlay in which these options are set as well. A limit that is set to None is taken away."""
     if not given:
         raise InvalidInput("expected something to set, e.g. set(rate='100/m'), got nothing")
+    if "on_drained" in given:
+        raise UnknownOption("on_drained belongs to the program and cannot be set by hand; give it to app.queue(…)")
     checked = _checked(given, "a queue")
     check_order(
         checked.get("order", record.policy.order),

@@ -6,6 +6,8 @@
 
 Time-ordered ids keep new rows at the end of every index; a store takes them three times as fast as random ones.
 The random part is for uniqueness between processes, not for secrecy: nothing may be inferred from knowing an id.
+
+A few ids are derived from what they stand for, so that a job which several processes may write down is one job.
 """
 
 import os
@@ -38,8 +40,20 @@ class IdMaker:
                 tick = self._last + 1
             self._last = tick
             low = self._bits(62)
-        text = f"{(tick >> 12) << 80 | _VERSION | (tick & 0xFFF) << 64 | _VARIANT | low:032x}"
-        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        return _shown((tick >> 12) << 80 | _VERSION | (tick & 0xFFF) << 64 | _VARIANT | low)
+
+
+def derived_id(*parts: str) -> str:
+    """Give the id (a UUID of version 8) that follows from these texts, the same wherever and whenever it is asked for."""
+    import hashlib
+
+    digest = int.from_bytes(hashlib.sha256("\0".join(parts).encode()).digest()[:16], "big")
+    return _shown(digest & ~(0xF << 76 | 3 << 62) | 8 << 76 | _VARIANT)
+
+
+def _shown(number: int) -> str:
+    text = f"{number:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 _maker: IdMaker | None = None

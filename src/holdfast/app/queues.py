@@ -73,16 +73,16 @@ class Queue:
 
         return self._overlay(overlay_without(self.record().overlay, names))
 
-    def wait_drained(self, timeout: Any = None) -> bool:
-        """Wait until no job of the queue is ready, scheduled, running, waiting or spilled.
+    def wait_drained(self, timeout: Any = None, *, lane: str | None = None) -> bool:
+        """Wait until no job of the queue, or of this lane of it, is ready, scheduled, running, waiting or spilled.
 
         Return whether that came before the timeout. Parked jobs wait for a person, and are not waited for.
         """
-        return self._app.wait_drained(self.name, timeout)
+        return self._app.wait_drained(self.name, timeout, lane=lane)
 
-    async def await_drained(self, timeout: Any = None) -> bool:
+    async def await_drained(self, timeout: Any = None, *, lane: str | None = None) -> bool:
         """As `wait_drained`, without blocking the event loop."""
-        return await self._app.await_drained(self.name, timeout)
+        return await self._app.await_drained(self.name, timeout, lane=lane)
 
     def purge(self) -> int:
         """Delete all jobs that have yet to start. Return how many."""

@@ -93,6 +93,7 @@ def queue_document(queue: QueueRecord) -> Document:
         "policy": settings_document(queue.policy),
         "overlay": overlay_document(queue),
         "refused": queue.refused,
+        "drains": queue.drains,
     }
 
 

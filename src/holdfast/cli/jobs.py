@@ -28,6 +28,7 @@ def jobs(limit: int, after: str | None, **chosen: Any) -> None:
     Examples:
       holdfast jobs --state failed --since 1h
       holdfast jobs --queue mail --tag order:17 --limit 100
+      holdfast jobs --queue crawl --lane example.com --state ready
     """
     wanted = Wanted(**chosen)
     with opened() as store:

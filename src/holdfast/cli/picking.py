@@ -36,6 +36,7 @@ def filters(function: _Decorated) -> _Decorated:
 _OPTIONS: Final = (
     click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="In this state. May be repeated."),
     click.option("--queue", metavar="NAME", help="In this queue."),
+    click.option("--lane", metavar="NAME", help="In this lane; '' is that of the jobs without one."),
     click.option("--task", metavar="NAME", help="Of this task, by its whole name."),
     click.option("--tag", metavar="TAG", help="With this tag."),
     click.option(
@@ -52,6 +53,7 @@ class Wanted(msgspec.Struct, frozen=True):
     task: str | None = None
     tag: str | None = None
     since: float | None = None
+    lane: str | None = None
 
     @property
     def is_anything(self) -> bool:
@@ -66,7 +68,7 @@ class Wanted(msgspec.Struct, frozen=True):
                 visible(f"note: there is no queue {self.queue!r} in this store; there are: {there_are}"), err=True
             )
         since_us = None if self.since is None else store.now() - duration_us(self.since, "--since")
-        return Query(self.states, self.queue, self.task, self.tag, since_us, limit, after)
+        return Query(self.states, self.queue, self.task, self.tag, since_us, limit, after, self.lane)
 
 
 def pick(store: Store, wanted: Wanted) -> list[str]:

@@ -14,6 +14,7 @@ from holdfast.cli.shared import is_json, shared
 from holdfast.cli.source import opened
 from holdfast.cli.standings import limits_of, setting_of, spaced, standing_cell
 from holdfast.cli.times import relative, span
+from holdfast.cli.wait_drained import wait_for_queue
 from holdfast.model.queue import LaneRecord, QueueRecord
 from holdfast.model.states import STATES
 from holdfast.policy.moments import SECOND
@@ -72,7 +73,7 @@ def show(name: str) -> None:
     print_json(queue_document(record)) if is_json() else _draw_one(record, found, now_us)
 
 
-for command in (lanes, pause, resume, set_, unset, purge):
+for command in (lanes, pause, resume, set_, unset, wait_for_queue, purge):
     queue.add_command(command)
 
 
@@ -114,6 +115,8 @@ def _draw_one(record: QueueRecord, found: list[LaneRecord], now_us: int) -> None
     for state in STATES:
         if state in record.counts:
             drawn.add_row(state, cell(f"{record.counts[state]:,}"))
+    if record.policy.tells_drained or record.drains:
+        drawn.add_row("drained", cell(f"{plural(record.drains, 'time')}"))
     drawn.add_row("oldest ready waits", cell(_age(record, now_us)))
     drawn.add_row("next due", cell(relative(record.next_due_us, now_us)))
     console().print(drawn)

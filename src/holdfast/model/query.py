@@ -16,6 +16,8 @@ class Query(msgspec.Struct, frozen=True):
     """Only jobs that ended (or, if unfinished, were created) at or after this moment."""
     limit: int = 100
     after: str | None = None
+    lane: str | None = None
+    """Only jobs of this lane; '': only those without one."""
 
 
 class Tidied(msgspec.Struct, frozen=True):

@@ -69,6 +69,8 @@ class QueuePolicy(msgspec.Struct, frozen=True):
     """How long a caller waits for room before its push is refused; None: for ever."""
     ageing_us: int | None = None
     """In what time a job that is due gains a point of priority; None: never. See `policy.ageing`."""
+    tells_drained: bool = False
+    """Whether somebody wants to be told each time that it drains."""
 
     @property
     def is_limited(self) -> bool:
@@ -76,8 +78,9 @@ class QueuePolicy(msgspec.Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it hands out its jobs by order alone, which never depends on the time."""
-        return not self.is_limited and not self.weights and self.ageing_us is None
+        """Whether it hands out its jobs by order alone, which never depends on the time, and nobody has to be told."""
+        is_ordered_only = not self.is_limited and not self.weights and self.ageing_us is None
+        return is_ordered_only and not self.tells_drained
 
 
 class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -99,6 +102,13 @@ class QueueOverlay(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 NO_OVERLAY = QueueOverlay()
+
+
+class Drained(msgspec.Struct, frozen=True):
+    """That a queue has drained for this time: no job of it is ready, scheduled, running, waiting or spilled any more."""
+
+    queue: str
+    number: int
 
 
 class LaneRecord(msgspec.Struct, frozen=True):
@@ -128,6 +138,8 @@ class QueueRecord(msgspec.Struct, frozen=True):
     overlay: QueueOverlay = NO_OVERLAY
     refused: int = 0
     """How many pushes were refused because it was full, ever."""
+    drains: int = 0
+    """How often it was found drained, if its policy wants that told."""
 
     @property
     def is_full(self) -> bool:

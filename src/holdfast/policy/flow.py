@@ -24,6 +24,13 @@ a start moves its turn on by `STRIDE` over its weight. The queue's own `turn` is
 the round is behind it. One that is (it is new, had nothing ready or was held back) joins at the end of the round: behind all
 that wait for their turn, just before those that have had it. It comes within one round and claims nothing that it missed;
 and however many newcomers there are, they overtake nobody.
+
+**Drains.** A queue whose policy wants it told is busy from the first start on, until somebody looks and finds that it holds
+no job that runs or has yet to (`look_for_drain`). Each time that this is found has a number. Who acts on it says so
+(`tell_of_drain`); if nobody did, the next who looks is given the number again. Drains of which nobody was told are told as
+one, the last.
+
+    resting ── a start ──► busy ── looked at, and found empty ──► resting, and one more to tell of
 """
 
 from typing import Final, Literal
@@ -62,6 +69,12 @@ class Flow(msgspec.Struct, array_like=True):
     """While the circuit is open or probing: when the pause ends or ended. While it is closed: when it last failed."""
     probes: int = 0
     """While probing: how many may still start."""
+    is_busy: bool = False
+    """Of a queue: whether something has started since it was last found drained."""
+    drains: int = 0
+    """Of a queue: how often it was found drained, having been busy."""
+    told: int = 0
+    """Of a queue: the number of the last drain that somebody has acted on."""
 
 
 def standing(  # noqa: PLR0911 - a list of reasons, the first that holds
@@ -152,6 +165,30 @@ def serve(lane: Flow, queue: Flow, weight: int) -> None:
     """Move a lane on behind the others, for one start."""
     queue.turn = lane.turn
     lane.turn += STRIDE // weight
+    queue.is_busy = True
+
+
+def begin_to_tell(queue: Flow) -> None:
+    """Count drains from now on: what has started before is of no concern, unless it still runs when somebody looks."""
+    queue.is_busy, queue.told = False, queue.drains
+
+
+def look_for_drain(queue: Flow, *, has_running: bool, has_open: bool) -> int | None:
+    """Note whether a queue has drained. Give the number of its last drain, if somebody has yet to act on it.
+
+    `has_open` is whether any of its jobs has yet to start; those that are parked wait for a person, and do not count.
+    """
+    if has_running:
+        queue.is_busy = True
+    elif queue.is_busy and not has_open:
+        queue.is_busy = False
+        queue.drains += 1
+    return queue.drains if queue.drains > queue.told else None
+
+
+def tell_of_drain(queue: Flow, number: int) -> None:
+    """Note that somebody has acted on this drain, and so on all before it. One that never was is none."""
+    queue.told = max(queue.told, min(number, queue.drains))
 
 
 def is_forgettable(lane: Flow, queue: Flow, now_us: int) -> bool:

@@ -30,6 +30,7 @@ def overlaid(declared: QueuePolicy, overlay: QueueOverlay) -> QueuePolicy:
         spill_ttl_us=_of(overlay.spill_ttl_us, declared.spill_ttl_us),
         block_us=_of(overlay.block_us, declared.block_us),
         ageing_us=None if order == "lifo" else _of(overlay.ageing_us, declared.ageing_us),
+        tells_drained=declared.tells_drained,
     )
 
 

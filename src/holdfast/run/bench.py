@@ -2,12 +2,13 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from holdfast.model.claim import Claim, Progress
 from holdfast.run.context import CancelCheck, Reporter
+from holdfast.run.hooks import Writer
 from holdfast.run.spec import Registry
 from holdfast.wire.codec import Codec
 from holdfast.wire.seal import KeyRing
@@ -48,3 +49,5 @@ class Bench(msgspec.Struct, frozen=True):
     on_limit: Callable[[str, float | None], None] = _no_limit
     """Told, by token, in how many seconds a run is to end: before its first line, and whenever that changes."""
     stop_signals: tuple[type[BaseException], ...] = ()
+    hooks: Mapping[str, Writer] = {}
+    """By queue, what writes down the job that is to be enqueued when it has drained."""

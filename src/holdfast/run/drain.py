@@ -2,6 +2,7 @@
 
 One job at a time, settled with the claim of the next: what a job enqueues, cancels or pauses counts for the very next
 one, so a drain is as predictable as a loop. Async tasks share one event loop. What is due later is not waited for.
+When a queue that has a hook has drained by it, the hook's job is enqueued, and run like any other.
 
 The lease is kept by a thread of its own, as in any worker. An interrupt (Ctrl-C) hands the job back and passes on.
 """
@@ -18,6 +19,7 @@ from holdfast.model.verdict import Lost, Verdict, released
 from holdfast.run.attempt import arun_attempt, run_attempt
 from holdfast.run.beater import Beater
 from holdfast.run.bench import Bench
+from holdfast.run.hooks import DrainHooks
 from holdfast.run.identity import new_worker
 from holdfast.run.notices import Notices
 from holdfast.run.rotation import Rotation
@@ -47,6 +49,7 @@ class _Drain:
             now_us=store.now,
             stop_signals=(KeyboardInterrupt,),
         )
+        self._hooks = DrainHooks(store, bench.hooks)
         self._rotation = Rotation(store, queues)
         self._worker = new_worker(bench.registry.names(), queues, _LEASE_S)
         self._runner: asyncio.Runner | None = None
@@ -70,11 +73,16 @@ class _Drain:
     def run(self, most: int | None) -> int:
         count = 0
         claims = self._claim(None) if most != 0 else []
-        while claims:
+        while claims or (claims := self._claim_hooked(is_over=count == most)):
             verdict = self._carry_out(claims[0])
             count += 1
             claims = self._claim(verdict) if count != most else self._settle(verdict)
         return count
+
+    def _claim_hooked(self, *, is_over: bool) -> list[Claim]:
+        """Enqueue the hooks of queues that have drained, and take the first job that there is to run then."""
+        has_more = self._hooks.run_once()
+        return self._claim(None) if has_more and not is_over else []
 
     def _claim(self, verdict: Verdict | None) -> list[Claim]:
         """Settle, and take the next one. An empty answer is believed only when the list of queues was fresh."""

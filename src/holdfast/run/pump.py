@@ -26,6 +26,7 @@ from holdfast.model.claim import Claim
 from holdfast.model.verdict import Lost, Verdict
 from holdfast.run.beater import Beater
 from holdfast.run.bench import Bench
+from holdfast.run.hooks import DrainHooks
 from holdfast.run.identity import new_worker
 from holdfast.run.listener import Listener
 from holdfast.run.notebook import Notebook
@@ -64,7 +65,8 @@ class Pump:
         self._slots = Slots(self._bench, plan.threads, plan.coroutines, self._stirred.set)
         self._rotation = Rotation(store, plan.queues, plan.weights, is_strict=plan.is_strict)
         self._listener = Listener(store, plan.queues, self._stirred.set)
-        self._upkeep = Upkeep(store, plan.lease_s / 2)
+        self._hooks = DrainHooks(store, bench.hooks)
+        self._upkeep = Upkeep(store, plan.lease_s / 2, self._hooks)
         self._unsettled: list[Verdict] = []
         self._stopping = threading.Event()
         self._is_lease_lost = False
@@ -106,9 +108,10 @@ class Pump:
             self._enlist_anew()
         ended = self._collect()
         self._notebook.run_once(is_due=ended)  # before their runs are settled: afterwards they would be refused
+        settled = {verdict.queue for verdict in self._unsettled}
         claims = self._trade()
         self._slots.start(claims)
-        is_changed = self._upkeep.run_once()
+        is_changed = self._look_for_drains(settled) | self._upkeep.run_once()
         self._pause_s = _FIRST_PAUSE_S
         return bool(claims) or ended or is_changed
 
@@ -172,6 +175,12 @@ class Pump:
         except LeaseLost:
             self._lose_lease()
             raise  # into the pause that follows every failure: a store that refuses each new lease is no cause to spin
+
+    def _look_for_drains(self, settled: set[str]) -> bool:
+        """Look at once at queues with a hook of which nothing runs here any more. Return whether one has drained."""
+        if not self._hooks or not settled:
+            return False
+        return bool(self._hooks.run_once(settled - {claim.queue for claim in self._slots.running}))
 
     def _report(self, lost: Sequence[Lost]) -> None:
         for one in lost:

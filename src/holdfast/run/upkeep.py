@@ -1,4 +1,5 @@
-"""The housework that any worker does for all: rescue the jobs of dead workers, end what expired, drop what is too old.
+"""The housework that any worker does for all: rescue the jobs of dead workers, end what expired, drop what is too old, and
+enqueue what is to run when a queue has drained.
 
 It runs from a due time, busy or idle, at most every half lease. Any number of workers may do it at once.
 """
@@ -7,6 +8,7 @@ import logging
 import time
 
 from holdfast.errors import StoreError
+from holdfast.run.hooks import DrainHooks
 from holdfast.store.protocol import Store
 
 log = logging.getLogger("holdfast.run")
@@ -15,8 +17,9 @@ log = logging.getLogger("holdfast.run")
 class Upkeep:
     """Does a round of housework whenever one is due."""
 
-    def __init__(self, store: Store, every_s: float) -> None:
+    def __init__(self, store: Store, every_s: float, hooks: DrainHooks) -> None:
         self._store = store
+        self._hooks = hooks
         self._every_s = every_s
         self._due = time.monotonic()
 
@@ -32,6 +35,7 @@ class Upkeep:
         try:
             rescued = self._store.rescue()
             tidied = self._store.tidy()
+            hooked = self._hooks.run_once()  # last: what was rescued or has expired may have been the rest of a queue
         except StoreError as error:
             # Nothing is lost: the next round, here or in any other worker, does the same work.
             log.warning("upkeep was put off: %s", error)
@@ -40,4 +44,4 @@ class Upkeep:
             log.warning("worker %s is dead; %d of its jobs were taken from it", worker.worker, len(worker.jobs))
         if tidied.is_more:
             self._due = time.monotonic()
-        return bool(rescued or tidied.expired or tidied.pruned)
+        return bool(rescued or tidied.expired or tidied.pruned or hooked)

@@ -6,19 +6,22 @@ The question is put together from constant parts; every value is a parameter.
 from typing import Final
 
 from holdfast.model.query import Query
-from holdfast.model.states import STATES
+from holdfast.model.states import STATES, UNFINISHED
 
 _DEAD: Final = frozenset(("failed", "cancelled", "expired", "parked"))
 _IS_DEAD: Final = "state in ('failed', 'cancelled', 'expired', 'parked')"
 """Word for word the condition of the index of dead letters, in every store."""
+_UNFINISHED: Final = frozenset(UNFINISHED)
 
 
 class Conditions:
     """Makes conditions in the spelling of one driver."""
 
-    def __init__(self, parameter: str, now: str) -> None:
-        """`parameter` is how the driver marks one, with {} for its name; `now` is how the moment is asked for."""
+    def __init__(self, parameter: str, now: str, *, no_lane: str, has_lane: str) -> None:
+        """`parameter` is how the driver marks one, with {} for its name; `now` is how the moment is asked for; `no_lane`
+        and `has_lane` are the conditions of the jobs without a lane and of those with one."""
         self._parameter = parameter
+        self._no_lane, self._has_lane = no_lane, has_lane
         self._seen_as = {state: f"state = '{state}'" for state in STATES} | {
             "ready": f"(state = 'ready' or (state = 'scheduled' and due_us <= {now}))",
             "scheduled": f"(state = 'scheduled' and due_us > {now})",
@@ -33,12 +36,22 @@ class Conditions:
             parts.append(f"({' or '.join(self._seen_as[state] for state in query.states)})")
             if _DEAD.issuperset(query.states):
                 parts.append(_IS_DEAD)
+        if query.lane is not None:
+            parts += self._of_lane(query)
+            values["lane"] = query.lane
         given = {"queue": query.queue, "task": query.task, "tag": query.tag, "since": query.since_us}
         for name, value in given.items():
             if value is not None:
                 values[name] = value
                 parts.append(_ASKED[name].format(self._parameter.format(name)))
         return " and ".join(parts), values
+
+    def _of_lane(self, query: Query) -> list[str]:
+        if not query.lane:
+            return [self._no_lane]
+        parts = [f"lane = {self._parameter.format('lane')}", self._has_lane]
+        is_unfinished = query.states and _UNFINISHED.issuperset(query.states)
+        return [*parts, "keep_until_us is null"] if is_unfinished else parts
 
 
 _ASKED: Final = {

@@ -41,7 +41,7 @@ from holdfast.model.claim import Claim, Progress
 from holdfast.model.finding import Finding
 from holdfast.model.job import JobRecord, NewJob, Pushed
 from holdfast.model.query import Query, StoreInfo, Tidied
-from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.model.queue import Drained, LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.model.run import Run
 from holdfast.model.seen import SeenRecord, Sketch
 from holdfast.model.verdict import Lost, Verdict
@@ -222,6 +222,18 @@ class Queues(Protocol):
 
     def lanes(self, name: str, now_us: int | None = None) -> list[LaneRecord]:
         """List, by name, the lanes that hold ready or running jobs or are held back. Jobs without one are in the lane ''."""
+        ...
+
+    def find_drained(self, names: Iterable[str]) -> list[Drained]:
+        """Look at these queues, each in one step, and tell which have drained without anybody having acted on it.
+
+        Only of queues whose policy `tells_drained`; `policy.flow` says when one has. Each is told with the number of its
+        last drain, again and again, until `tell_drained`. If the caller dies in between, the next one is told the same.
+        """
+        ...
+
+    def tell_drained(self, name: str, number: int) -> None:
+        """Note that this drain of a queue, and so each before it, has been acted on."""
         ...
 
     def purge(self, name: str, now_us: int | None = None) -> int:

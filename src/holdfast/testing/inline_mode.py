@@ -10,6 +10,7 @@ fitted as they are between two machines. So what would not survive that journey 
     delayed jobs    stay in the queue, unless asked for; `drain` runs them
     retry, snooze   likewise
     paused queues   keep their jobs
+    drained queues  have their hooks run, as soon as nothing of them is left
 
 What stands before the new job in its queue, from before the block or by a delay that is over, is run first: a queue
 keeps its order.
@@ -86,6 +87,11 @@ class _Performer:
         self._raise_errors = raise_errors
 
     def __call__(self, job: NewJob) -> None:
+        self._perform(job)
+        for hook in self._runner.hooks.run_once():
+            self(hook)
+
+    def _perform(self, job: NewJob) -> None:
         for _ in range(_MOST_RUNS):
             one = self._runner.run_first(job.queue) if self._is_ready(job) else None
             if one is None:

@@ -22,6 +22,7 @@ from holdfast.model.verdict import Verdict, released
 from holdfast.policy.moments import as_datetime
 from holdfast.run.attempt import arun_attempt, run_attempt
 from holdfast.run.bench import Bench
+from holdfast.run.hooks import DrainHooks
 from holdfast.run.identity import new_worker
 from holdfast.run.rotation import Rotation
 from holdfast.testing.ran import Ran
@@ -50,6 +51,7 @@ class Runner:
             chance=lambda: 0.0,
             stop_signals=(KeyboardInterrupt,),
         )
+        self.hooks = DrainHooks(self._store, self._bench.hooks)
         worker = new_worker(self._bench.registry.names(), self._queues, _LEASE_S)
         self._store.enlist(worker)
         self._worker = worker.id
@@ -61,13 +63,13 @@ class Runner:
             self._loop.close()
 
     def run_next(self) -> Ran | None:
-        """Run the best of what is due, or give None if nothing is."""
+        """Run the best of what is due, or give None if nothing is, and no hook has anything to run."""
         for _ in range(2):  # an empty answer is believed only when the list of queues was fresh
             claims = self._store.claim(self._worker, self._rotation.turn(), 1)
             self._rotation.saw(claims, 1)
             if claims:
                 return self._run(claims[0])
-        return None
+        return self.run_next() if self.hooks.run_once() else None
 
     def run_first(self, queue: str) -> Ran | None:
         """Run the best of what is due in this queue."""

@@ -30,6 +30,7 @@ from holdfast.app.app import Holdfast
 from holdfast.app.target import load_app
 from holdfast.errors import Cancel
 from holdfast.model.claim import Claim, Progress
+from holdfast.model.queue import Drained
 from holdfast.model.verdict import Verdict
 from holdfast.run.attempt import run_attempt
 from holdfast.run.loop import Loop
@@ -40,7 +41,19 @@ from holdfast.worker.channel import Channel, ChannelClosed
 from holdfast.worker.hello import hello_of, slot_of, source_files
 from holdfast.worker.ledger import Ledger, monotonic_us
 from holdfast.worker.logs import set_up_logs
-from holdfast.worker.messages import Answer, Begin, Cancelled, Handed, Hello, Sorry, TakeBack, Told, Work
+from holdfast.worker.messages import (
+    Answer,
+    Begin,
+    Cancelled,
+    Handed,
+    Hello,
+    Hook,
+    Sorry,
+    TakeBack,
+    Told,
+    Work,
+    Written,
+)
 from holdfast.worker.outbox import Outbox
 from holdfast.worker.relay import Relay
 from holdfast.worker.surroundings import Surroundings
@@ -181,8 +194,21 @@ class Child:
                         self._hand_back()
                     case Cancelled(tokens):
                         self._cancel(tokens)
+                    case Hook(drained):
+                        # Functions of the user's may give lane and key: they must not keep this thread from listening.
+                        threading.Thread(target=self._write_down, args=(drained,), daemon=True).start()
         except ChannelClosed:
             os._exit(1)  # no supervisor, no work: end before anything else does harm
+
+    def _write_down(self, drained: Drained) -> None:
+        """Write down the job of a hook, for the supervisor to push."""
+        job, write = None, self._bench.hooks.get(drained.queue)
+        try:
+            job = None if write is None else write(drained.number)
+        except Exception:  # functions of the user's give lane and key
+            log.exception("the hook of queue %s could not be written down; it is tried again", drained.queue)
+        with contextlib.suppress(ChannelClosed):
+            self._talk.send(Written(drained, job))
 
     def _hand_back(self) -> None:
         with self._lock:

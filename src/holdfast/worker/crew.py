@@ -22,10 +22,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from holdfast.model.claim import Claim, Progress
+from holdfast.model.queue import Drained
 from holdfast.model.verdict import Verdict, released
 from holdfast.model.worker import ChildReport, WorkerReport
 from holdfast.worker.hand import Hand
-from holdfast.worker.messages import Answer, Ask, Slot
+from holdfast.worker.messages import Answer, Ask, Hook, Slot, Written
 
 _SHOWN: Final = 100
 """How many running jobs of one child a report names."""
@@ -44,9 +45,10 @@ class Inbox(msgspec.Struct):
     verdicts: list[Verdict] = msgspec.field(default_factory=list)
     notes: list[Progress] = msgspec.field(default_factory=list)
     asks: list[tuple[Hand, Ask]] = msgspec.field(default_factory=list)
+    written: list[Written] = msgspec.field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.verdicts or self.notes or self.asks)
+        return bool(self.verdicts or self.notes or self.asks or self.written)
 
 
 class Crew:
@@ -164,16 +166,40 @@ class Crew:
             self._inbox.verdicts[:0] = inbox.verdicts
             self._inbox.notes[:0] = inbox.notes
             self._inbox.asks[:0] = inbox.asks
+            self._inbox.written[:0] = inbox.written
 
     def is_quiet(self) -> bool:
-        """Tell whether nothing is held and nothing was said that has yet to be dealt with."""
+        """Tell whether nothing is held, nothing is being written, and nothing was said that has yet to be dealt with."""
         with self.lock:
-            return not self._inbox and not any(len(hand) for hand in self.hands)
+            return not self._inbox and not any(len(hand) or hand.writing for hand in self.hands)
 
     def cancel(self, tokens: Sequence[str]) -> None:
         with self.lock:
             for hand in self.hands:
                 hand.cancel(tokens)
+
+    # --- hooks --------------------------------------------------------------------------------------------
+
+    def not_held(self, queues: Iterable[str]) -> set[str]:
+        """Leave out the queues of which a child holds a claim."""
+        with self.lock:
+            return set(queues) - {claim.queue for hand in self.hands for claim in hand.held}
+
+    def ask_for_hook(self, drained: Drained) -> None:
+        """Have a child write down the job of a queue's hook. If none is ready, or one is at it, nothing happens."""
+        with self.lock:
+            ready = [hand for hand in self.hands if hand.is_ready]
+            if ready and not any(drained.queue in hand.writing for hand in self.hands):
+                chosen = min(ready, key=len)
+                chosen.writing.add(drained.queue)
+                chosen.tell(Hook(drained))
+
+    def take_written(self, hand: Hand, written: Written) -> None:
+        """Put into the inbox what a child has written down. In one step: the crew is not quiet between."""
+        with self.lock:
+            hand.writing.discard(written.drained.queue)
+            self._inbox.written.append(written)
+        self._wake()
 
     def answer(self, hand: Hand, answer: Answer) -> None:
         with self.lock:

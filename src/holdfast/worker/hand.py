@@ -64,6 +64,8 @@ class Hand:
         """Why we killed it, if we did and its jobs are not to blame."""
         self.overdue: int | None = None
         """The place of the run for whose sake we killed it, if we did."""
+        self.writing: set[str] = set()
+        """The queues whose hooks it was asked to write down, and has not."""
         self.pace = Pace()
         self._sizes: dict[Slot, int] = {"main": 1, "thread": 0, "loop": plan.coroutines}
         self._held: dict[int, tuple[Claim, Slot]] = {}

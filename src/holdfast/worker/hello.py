@@ -10,6 +10,7 @@ from holdfast.worker.messages import Begin, Hello, Slot, TaskInfo
 
 def hello_of(app: Holdfast, begin: Begin) -> Hello:
     """Sum up an app: its store, its tasks, the queues it declares."""
+    app.check_hooks()
     registry = app.bench().registry
     names = registry.names()
     specs = {spec.name: spec for name in names if (spec := registry.find(name)) is not None}

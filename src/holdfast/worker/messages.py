@@ -13,6 +13,8 @@
 | supervisor | Answer   | what became of them, or the store's error                                |
 | supervisor | TakeBack | give back what has not been started                                      |
 | supervisor | Cancelled| these running jobs were cancelled by someone                             |
+| supervisor | Hook     | write down the job of a queue's hook: it has drained                     |
+| child      | Written  | that job, if it can be written down                                      |
 | supervisor | Stop     | no more work will come; end when what is running has ended               |
 """
 
@@ -22,7 +24,7 @@ import msgspec
 
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import NewJob, Pushed
-from holdfast.model.queue import QueuePolicy
+from holdfast.model.queue import Drained, QueuePolicy
 from holdfast.model.verdict import Verdict
 
 Slot = Literal["main", "thread", "loop"]
@@ -109,8 +111,20 @@ class Cancelled(msgspec.Struct, frozen=True, tag=True):
     tokens: list[str]
 
 
+class Hook(msgspec.Struct, frozen=True, tag=True):
+    drained: Drained
+
+
+class Written(msgspec.Struct, frozen=True, tag=True):
+    drained: Drained
+    job: NewJob | None = None
+    """None if it cannot be written down, or this child's app declares no such hook (any more)."""
+
+
 class Stop(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-Message = Begin | Hello | Sorry | Work | Ended | Handed | Told | Ask | Answer | TakeBack | Cancelled | Stop
+Message = (
+    Begin | Hello | Sorry | Work | Ended | Handed | Told | Ask | Answer | TakeBack | Cancelled | Hook | Written | Stop
+)

@@ -23,7 +23,7 @@ from holdfast.worker.channel import ChannelClosed
 from holdfast.worker.crew import Crew
 from holdfast.worker.hand import Hand
 from holdfast.worker.ledger import monotonic_us
-from holdfast.worker.messages import Ask, Ended, Handed, Hello, Message, Sorry, Told
+from holdfast.worker.messages import Ask, Ended, Handed, Hello, Message, Sorry, Told, Written
 from holdfast.worker.obituary import Obituary
 from holdfast.worker.output import Output
 from holdfast.worker.overdue import judge_overdue
@@ -211,6 +211,8 @@ class Nursery:
                 self._crew.post(notes=notes)
             case Ask():
                 self._crew.post(asks=[(hand, message)])
+            case Written():
+                self._crew.take_written(hand, message)
             case Hello():
                 with self._crew.lock:
                     hand.greet(message)

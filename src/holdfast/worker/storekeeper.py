@@ -19,6 +19,7 @@ from holdfast.errors import HoldfastError, LeaseLost, StoreError
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import Verdict
 from holdfast.run.beater import Beater
+from holdfast.run.hooks import enqueue
 from holdfast.run.identity import new_worker
 from holdfast.run.rotation import Rotation
 from holdfast.store.protocol import Store
@@ -46,6 +47,7 @@ class Storekeeper(threading.Thread):
         plan: Plan,
         *,
         tasks: Sequence[str],
+        hooked: Sequence[str],
         on_renewed: Callable[[float], None],
         on_news: Callable[[], None],
         vitals: Vitals,
@@ -55,6 +57,9 @@ class Storekeeper(threading.Thread):
         self._store = store
         self._crew = crew
         self._tasks = tuple(tasks)
+        self._hooked = frozenset(hooked)
+        """The queues that have a hook, which children write down."""
+        self._may_have_drained = set(hooked)
         self._queues = plan.queues
         self._lease_s = plan.lease_s
         self._on_renewed = on_renewed
@@ -147,6 +152,11 @@ class Storekeeper(threading.Thread):
         while inbox.asks:
             self._relay(*inbox.asks[0])
             del inbox.asks[0]
+        while inbox.written:
+            written = inbox.written[0]
+            if written.job is not None:
+                enqueue(self._store, written.drained, written.job)
+            del inbox.written[0]
         if inbox.notes:
             self._store.note(inbox.notes)
             inbox.notes = []
@@ -162,7 +172,11 @@ class Storekeeper(threading.Thread):
         for refused in lost:
             log.warning("a verdict on job %s came too late and changed nothing: %s", refused.id, refused.why)
         self._rotation.saw(claims, room.now)
-        self.found_nothing = room.now > 0 and not claims
+        if self._hooked:
+            settled = self._crew.not_held({verdict.queue for verdict in inbox.verdicts} & self._hooked)
+            self._may_have_drained |= settled - {claim.queue for claim in claims}
+        # What has drained may have more to run: a burst must not end before that was seen.
+        self.found_nothing = room.now > 0 and not claims and not self._may_have_drained
         return claims
 
     def _relay(self, hand: Hand, ask: Ask) -> None:
@@ -172,9 +186,17 @@ class Storekeeper(threading.Thread):
             answer = Answer(ask.number, error=f"{type(error).__name__}: {error}")
         self._crew.answer(hand, answer)
 
+    def _look_for_drains(self) -> None:
+        """Look at the queues with a hook of which something has ended, and, with every round of upkeep, at all of them."""
+        if self._may_have_drained:
+            for drained in self._store.queues.find_drained(self._may_have_drained):
+                self._crew.ask_for_hook(drained)
+            self._may_have_drained = set()
+
     def _keep_house(self) -> None:
         now = time.monotonic()
         if now >= self._rescue_at:
+            self._may_have_drained |= self._hooked
             self._rescue_at = now + RESCUE_S
             rescues = self._store.rescue()
             self._vitals.reach()
@@ -182,6 +204,7 @@ class Storekeeper(threading.Thread):
                 log.warning("worker %s fell silent; %d jobs taken back", rescued.worker, len(rescued.jobs))
         if now >= self._tidy_at:
             self._tidy_at = now if self._store.tidy().is_more else now + TIDY_S
+        self._look_for_drains()  # last: what was rescued or has expired may have been the rest of a queue
 
     def _rest(self) -> None:
         if self._rotation.has_news():

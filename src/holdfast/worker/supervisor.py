@@ -140,6 +140,7 @@ class Supervisor:
             self._crew,
             self._plan,
             tasks=hello.names,
+            hooked=[name for name, policy in hello.queues.items() if policy.tells_drained],
             on_renewed=self._pulse.renew,
             on_news=self._signals.ring,
             vitals=self._vitals,
@@ -160,7 +161,8 @@ class Supervisor:
         if self._signals.stops or keeper.is_told_to_leave:
             return True
         # In this order: what left the inbox is being settled until the store thread has looked for work again.
-        return self._plan.is_burst and self._crew.is_quiet() and keeper.found_nothing
+        # Once more, for what that look may have brought about.
+        return self._plan.is_burst and self._crew.is_quiet() and keeper.found_nothing and self._crew.is_quiet()
 
     def _stop(self) -> int:
         """Stop in order: no new claims, then what runs, then the children, then the lease."""

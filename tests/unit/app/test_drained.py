@@ -119,3 +119,56 @@ def test_odd_arguments_are_refused(app: Holdfast) -> None:
         app.wait_drained("a b")
     with pytest.raises(InvalidInput, match="timeout"):
         app.wait_drained("a", timeout=-1)
+
+
+# --- lanes --------------------------------------------------------------------------------------------------
+
+
+def test_a_lane_is_drained_apart_from_the_others(app: Holdfast) -> None:
+    task = app.task(name="noop", queue="mail")(noop)
+    task.using(lane="a").enqueue()
+    task.enqueue()
+    assert not app.wait_drained("mail", timeout=0, lane="a")
+    assert not app.wait_drained("mail", timeout=0, lane="")
+    assert app.wait_drained("mail", timeout=0, lane="b")
+    assert app.wait_drained("other", timeout=0, lane="a")
+    with app.consumer("mail") as consumer:
+        deliveries = {delivery.lane: delivery for delivery in consumer.claim(2)}
+        deliveries["a"].done()
+        assert app.queues["mail"].wait_drained(0, lane="a")
+        assert not app.wait_drained("mail", timeout=0)
+        deliveries[None].done()
+    assert app.wait_drained("mail", timeout=0, lane="")
+
+
+def test_the_wait_for_a_lane_ends_when_its_last_job_has_ended(live: Holdfast) -> None:
+    task = live.task(name="noop", queue="mail")(noop)
+    other = task.using(lane="b").enqueue()
+    jobs = [task.using(lane="a").enqueue(number) for number in range(3)]
+    waiting = Call(lambda: live.wait_drained("mail", timeout=60, lane="a"))
+    for job in jobs:
+        assert not waiting.is_back(0.05)
+        job.cancel()
+    assert waiting.result() is True
+    assert other.state() == "ready"
+
+
+def test_the_awaited_twin_knows_lanes(live: Holdfast) -> None:
+    live.task(name="noop", queue="mail", lane="a")(noop).enqueue()
+
+    async def main() -> list[bool]:
+        mail = live.queues["mail"]
+        return [
+            await live.await_drained("mail", 0, lane="a"),
+            await live.await_drained("mail", 0, lane="b"),
+            await mail.await_drained(0, lane=""),
+        ]
+
+    assert asyncio.run(main()) == [False, True, True]
+
+
+def test_a_lane_without_a_queue_is_refused(app: Holdfast) -> None:
+    with pytest.raises(InvalidInput, match="expected a queue to go with lane='a'"):
+        app.wait_drained(lane="a")
+    with pytest.raises(InvalidName, match="a lane"):
+        app.wait_drained("mail", lane="a\n")

@@ -10,6 +10,7 @@ import pytest
 from holdfast.errors import StoreUnavailable
 from holdfast.model.claim import Progress
 from holdfast.run.beater import Beater
+from holdfast.run.hooks import DrainHooks
 from holdfast.run.identity import new_worker
 from holdfast.run.notebook import Notebook
 from holdfast.run.rotation import Rotation
@@ -120,13 +121,13 @@ def test_upkeep_brings_back_the_jobs_of_the_dead(
     worker = enlisted(store)
     claimed(store, worker)
     clock.advance(11)
-    assert Upkeep(store, 60).run_once()
+    assert Upkeep(store, 60, DrainHooks(store, {})).run_once()
     assert state(store, job_id) == "ready"
     assert f"worker {worker} is dead; 1 of its jobs" in caplog.text
 
 
 def test_upkeep_runs_only_when_it_is_due(store: MemoryStore) -> None:
-    upkeep = Upkeep(store, 60)
+    upkeep = Upkeep(store, 60, DrainHooks(store, {}))
     assert upkeep.due_in() == 0
     assert not upkeep.run_once()
     assert 50 < upkeep.due_in() <= 60
@@ -139,7 +140,7 @@ def test_upkeep_goes_on_at_once_while_there_is_more(store: MemoryStore, clock: V
     for _ in range(1001):
         pushed(store, expires_us=clock.in_s(1))
     clock.advance(2)
-    upkeep = Upkeep(store, 60)
+    upkeep = Upkeep(store, 60, DrainHooks(store, {}))
     assert upkeep.run_once()
     assert upkeep.due_in() == 0
     assert upkeep.run_once()
@@ -149,7 +150,7 @@ def test_upkeep_goes_on_at_once_while_there_is_more(store: MemoryStore, clock: V
 def test_upkeep_that_fails_is_put_off_and_says_so(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
     troubled = TroubledStore(store)
     troubled.trouble["rescue"] = AWAY
-    upkeep = Upkeep(troubled, 60)  # type: ignore[arg-type]
+    upkeep = Upkeep(troubled, 60, DrainHooks(troubled, {}))  # type: ignore[arg-type]
     assert not upkeep.run_once()
     assert upkeep.due_in() > 50
     assert "upkeep was put off: the disk is full" in caplog.text
@@ -158,7 +159,7 @@ def test_upkeep_that_fails_is_put_off_and_says_so(store: MemoryStore, caplog: py
 def test_upkeep_drops_what_is_past_its_term(store: MemoryStore, clock: VirtualClock) -> None:
     job_id = run_to(store, "succeeded", keep_done_s=1)
     clock.advance(2)
-    assert Upkeep(store, 60).run_once()
+    assert Upkeep(store, 60, DrainHooks(store, {})).run_once()
     assert store.inspector.get(job_id) is None
 
 

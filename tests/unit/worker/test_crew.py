@@ -5,8 +5,9 @@ from typing import Any, cast
 import pytest
 
 from holdfast.model.claim import Claim
+from holdfast.model.queue import Drained
 from holdfast.worker.crew import Crew
-from holdfast.worker.messages import Slot
+from holdfast.worker.messages import Hook, Message, Slot, Written
 
 
 class StandIn:
@@ -15,6 +16,8 @@ class StandIn:
     def __init__(self, depth: int = 1, main: int = 1, loop: int | None = None) -> None:
         self.is_ready = True
         self.given: list[Claim] = []
+        self.told: list[Message] = []
+        self.writing: set[str] = set()
         self._sizes: dict[Slot, int] = {"main": main} if loop is None else {"main": main, "loop": loop}
         self._depth = depth
 
@@ -34,6 +37,16 @@ class StandIn:
 
     def left(self) -> int:
         return 1000
+
+    @property
+    def held(self) -> list[Claim]:
+        return self.given
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def tell(self, message: Message) -> None:
+        self.told.append(message)
 
     def give(self, claims: list[Claim]) -> None:
         self.given += claims
@@ -96,3 +109,50 @@ def test_a_limited_queue_rests_when_it_has_taken_the_last_idle_slot_of_its_kind(
     assert crew.not_resting(["queue", "other"]) == (["other"] if is_limited else ["queue", "other"])
     hand.end("job1")
     assert crew.not_resting(["queue", "other"]) == ["queue", "other"]
+
+
+# --- hooks --------------------------------------------------------------------------------------------------
+
+
+def test_one_child_writes_a_hook_down_and_the_crew_is_not_quiet_until_it_was_dealt_with() -> None:
+    hands = StandIn(), StandIn()
+    crew = crew_of(*hands)
+    drained = Drained("crawl", 1)
+    crew.ask_for_hook(drained)
+    crew.ask_for_hook(drained)
+    (writer,) = [hand for hand in hands if hand.told]
+    assert writer.told == [Hook(drained)]
+    assert not crew.is_quiet()
+    crew.take_written(cast("Any", writer), Written(drained))
+    assert not crew.is_quiet()
+    assert crew.take().written == [Written(drained)]
+    assert crew.is_quiet()
+    crew.ask_for_hook(drained)
+    assert sum(len(hand.told) for hand in hands) == 2
+
+
+def test_a_child_that_is_not_ready_is_not_asked_for_a_hook() -> None:
+    hand = StandIn()
+    hand.is_ready = False
+    crew = crew_of(hand)
+    crew.ask_for_hook(Drained("crawl", 1))
+    assert hand.told == []
+    assert crew.is_quiet()
+
+
+def test_what_was_written_is_kept_until_the_store_takes_it() -> None:
+    hand = StandIn()
+    crew = crew_of(hand)
+    first, second = (Written(Drained("crawl", number)) for number in (1, 2))
+    crew.take_written(cast("Any", hand), first)
+    inbox = crew.take()
+    crew.take_written(cast("Any", hand), second)
+    crew.put_back(inbox)
+    assert crew.take().written == [first, second]
+
+
+def test_a_queue_of_which_a_child_holds_a_claim_has_not_drained() -> None:
+    hand = StandIn()
+    crew = crew_of(hand)
+    crew.give([claim(1, queue="crawl")])
+    assert crew.not_held(["crawl", "mail"]) == {"mail"}

@@ -4,7 +4,8 @@ from holdfast.model.queue import QueueOverlay, QueuePolicy
 from holdfast.policy import flow as rules
 from holdfast.policy.overlay import packed
 from holdfast.policy.overlay import unpacked as policies
-from holdfast.store.flowing.ledger import Ledger
+from holdfast.store.flowing.ledger import Ledger, unpacked
+from holdfast.store.flowing.ledger import packed as packed_flow
 from holdfast.store.flowing.round import SLICE, Round
 
 
@@ -49,6 +50,26 @@ def release_queue(ledger: Ledger, now_us: int) -> bool:
     return was_held
 
 
+def find_drained(ledger: Ledger) -> int | None:
+    """Note whether the queue has drained. Give the number of its last drain, if somebody has yet to act on it."""
+    book = ledger.load()
+    if not policies(book.declared, book.overlay)[0].tells_drained:
+        return None
+    flow = unpacked(book.flow)
+    has_running, has_open = ledger.has_jobs()
+    number = rules.look_for_drain(flow, has_running=has_running, has_open=has_open)
+    if flow != unpacked(book.flow):
+        ledger.keep(packed_flow(flow))
+    return number
+
+
+def tell_drained(ledger: Ledger, number: int) -> None:
+    """Note that a drain, and so each before it, has been acted on."""
+    flow = unpacked(ledger.load().flow)
+    rules.tell_of_drain(flow, number)
+    ledger.keep(packed_flow(flow))
+
+
 def forget_idle(ledger: Ledger, now_us: int) -> int:
     """Forget a slice of the lanes that would be the same if they were made anew. Return how many were looked at."""
     round_ = Round(ledger, now_us)
@@ -63,13 +84,15 @@ def forget_idle(ledger: Ledger, now_us: int) -> int:
 
 def _change(ledger: Ledger, declared: str | None, overlay: str | None, now_us: int) -> None:
     book = ledger.load()
+    before, policy = policies(book.declared, book.overlay)[0], policies(declared, overlay)[0]
     if book.is_flowing:
         round_ = Round(ledger, now_us)
         round_.read_news()
+        if policy.tells_drained and not before.tells_drained:
+            rules.begin_to_tell(round_.flow)
         round_.save()
-    policy, _ = policies(declared, overlay)
     ledger.put_in_force(declared, overlay, policy)
     if not book.is_flowing and not policy.is_plain:
         ledger.begin_to_flow(now_us)
-    elif book.is_flowing and policy != policies(book.declared, book.overlay)[0]:
+    elif book.is_flowing and policy != before:
         ledger.stir_all(now_us)

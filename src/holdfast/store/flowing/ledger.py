@@ -72,6 +72,14 @@ class Ledger(Protocol):
         """Keep the queue's flow, and when it may start a job as a whole: 0 for now, None for not before an event."""
         ...
 
+    def keep(self, flow: str) -> None:
+        """Keep the queue's flow, in which nothing has changed that decides when it may start a job."""
+        ...
+
+    def has_jobs(self) -> tuple[bool, bool]:
+        """Tell whether any job of the queue runs, and whether any has yet to start, but for those that are parked."""
+        ...
+
     def running(self) -> int:
         """Count the running jobs of the queue."""
         ...

@@ -36,6 +36,20 @@ def lane_records(
     return [one for one in shown if one.ready or one.running or one.standing in HELD]
 
 
+def may_have_drained(book: Book, *, has_running: bool, has_open: bool) -> bool:
+    """Tell, of what was read without a lock, whether a step that looks for a drain has anything to note or to tell."""
+    if not policies(book.declared, book.overlay)[0].tells_drained:
+        return False
+    flow = unpacked(book.flow)
+    number = rules.look_for_drain(flow, has_running=has_running, has_open=has_open)
+    return number is not None or flow != unpacked(book.flow)
+
+
+def drains(book: Book) -> int:
+    """Tell how often the queue was found drained."""
+    return unpacked(book.flow).drains
+
+
 def _told(book: Book, news: Iterable[News], lanes: dict[str, Flow], policy: QueuePolicy) -> Flow:
     queue = unpacked(book.flow)
     for one in news:

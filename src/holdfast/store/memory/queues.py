@@ -1,9 +1,11 @@
 """The door to queues: policy, pause, purge, lanes."""
 
+from collections.abc import Iterable
 from typing import Final
 
-from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.model.queue import Drained, LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.model.states import State
+from holdfast.policy.flow import look_for_drain, tell_of_drain
 from holdfast.policy.overlay import overlaid
 from holdfast.store.memory.rack import Rack
 from holdfast.store.memory.shelf import Shelf
@@ -70,6 +72,22 @@ class MemoryQueues:
             with self._rack.hold(shelf, now_us) as now:
                 return shelf.round.records(now)
 
+    def find_drained(self, names: Iterable[str]) -> list[Drained]:
+        found: list[Drained] = []
+        with self._rack.step():
+            for shelf in self._rack.shelves(dict.fromkeys(names)):
+                with self._rack.hold(shelf, None):
+                    number = _look_for_drain(shelf)
+                found += [] if number is None else [Drained(shelf.name, number)]
+        return found
+
+    def tell_drained(self, name: str, number: int) -> None:
+        with self._rack.step():
+            shelf = self._rack.find(name)
+            if shelf is not None:
+                with self._rack.hold(shelf, None):
+                    tell_of_drain(shelf.round.flow, number)
+
     def purge(self, name: str, now_us: int | None = None) -> int:
         with self._rack.step():
             shelf = self._rack.find(name)
@@ -98,6 +116,13 @@ def _put_in_force(shelf: Shelf) -> None:
         shelf.reorder(policy)
 
 
+def _look_for_drain(shelf: Shelf) -> int | None:
+    if not shelf.policy.tells_drained:
+        return None
+    has_open = shelf.size + shelf.counts["spilled"] > 0
+    return look_for_drain(shelf.round.flow, has_running=shelf.counts["running"] > 0, has_open=has_open)
+
+
 def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
     """Give the queue as a reader may see it now. O(ready + scheduled): jobs that are due count as ready."""
     dues = [rank[0] for rank, _ in shelf.scheduled]
@@ -117,4 +142,5 @@ def _recorded(shelf: Shelf, now_us: int) -> QueueRecord:
         until_us=until_us,
         overlay=shelf.overlay,
         refused=shelf.refused,
+        drains=shelf.round.flow.drains,
     )

@@ -76,6 +76,8 @@ class Round:
 
     def take_on(self, policy: QueuePolicy) -> None:
         """Go by this policy from now on."""
+        if policy.tells_drained and not self.policy.tells_drained:
+            rules.begin_to_tell(self.flow)
         self.policy = policy
         if not policy.is_plain:
             self.begin_to_flow()

@@ -106,4 +106,4 @@ class PostgresInspector:
 
 
 _COUNT = "select count(*) from ns_job"
-_CONDITIONS = Conditions("%({})s", "ns_now(%(now)s)")
+_CONDITIONS = Conditions("%({})s", "ns_now(%(now)s)", no_lane="lane = ''", has_lane="lane <> ''")

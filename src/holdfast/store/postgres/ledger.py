@@ -47,6 +47,15 @@ class PostgresLedger:
         self._book = None
         self._run("save_flow", flow=flow, opens=opens_us)
 
+    def keep(self, flow: str) -> None:
+        self._book = None
+        self._do("update ns_queue set flow = %(flow)s where name = %(queue)s", flow=flow)
+
+    def has_jobs(self) -> tuple[bool, bool]:
+        row = self._run("look_drained", queues=[self._queue]).fetchone()
+        assert row is not None, "a ledger is of a queue that exists"
+        return row[5], row[6]
+
     def running(self) -> int:
         row = self._do("select count(*) from ns_job where queue = %(queue)s and state = 'running'").fetchone()
         assert row is not None

@@ -1,12 +1,13 @@
 """Queues and their policies, in PostgreSQL."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
-from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.model.queue import Drained, LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.policy.overlay import unpacked
 from holdfast.store.flowing import acts
 from holdfast.store.flowing.ledger import Book, News
-from holdfast.store.flowing.sight import lane_records, queue_standing
+from holdfast.store.flowing.sight import drains, lane_records, may_have_drained, queue_standing
 from holdfast.store.postgres.bounds import recount
 from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
@@ -76,7 +77,9 @@ class PostgresQueues:
         shown = {state: count for state, count in zip(_COUNTED, counts, strict=True) if count}
         policy, overlay = unpacked(book.declared, book.overlay)
         standing, until_us = queue_standing(book, [News(*one) for one in news], shown.get("running", 0), now)
-        return QueueRecord(name, policy, is_paused, shown, oldest_us, next_us, standing, until_us, overlay, refused)
+        return QueueRecord(
+            name, policy, is_paused, shown, oldest_us, next_us, standing, until_us, overlay, refused, drains(book)
+        )
 
     def pause(self, name: str, lane: str | None = None) -> bool:
         def pause(connection: Connection) -> bool:
@@ -106,6 +109,27 @@ class PostgresQueues:
         now, kept, counts, news = row[4:]
         return lane_records(Book(*row[:4]), [News(*one) for one in news], kept, counts, now)
 
+    def find_drained(self, names: Iterable[str]) -> list[Drained]:
+        """Look without a lock first: a queue of which there is nothing to note or to tell holds up no claim."""
+        asked = list(dict.fromkeys(names))
+        text = self._db.statements["look_drained"]
+        seen = self._db.do(lambda connection: connection.execute(text, {"queues": asked}).fetchall())
+        candidates = {
+            name
+            for name, *kept, has_running, has_open in seen
+            if may_have_drained(Book(*kept), has_running=has_running, has_open=has_open)
+        }
+        numbers = {name: self._find_drained(name) for name in asked if name in candidates}
+        return [Drained(name, number) for name, number in numbers.items() if number is not None]
+
+    def tell_drained(self, name: str, number: int) -> None:
+        def tell(connection: Connection) -> None:
+            ledger = self._locked(connection, name)
+            if ledger is not None:
+                acts.tell_drained(ledger, number)
+
+        self._db.write(tell)
+
     def purge(self, name: str, now_us: int | None = None) -> int:
         purged = self._db.write(lambda connection: self._purge(connection, name))
         self._bells.ring("done")
@@ -118,6 +142,13 @@ class PostgresQueues:
         """Ring for all that another policy may let go on: workers, and producers."""
         self._bells.ring("work")
         self._bells.ring("room")
+
+    def _find_drained(self, name: str) -> int | None:
+        def find(connection: Connection) -> int | None:
+            ledger = self._locked(connection, name)
+            return None if ledger is None else acts.find_drained(ledger)
+
+        return self._db.write(find)
 
     def _made(self, connection: Connection, name: str) -> PostgresLedger:
         """Give the ledger of a queue, which is locked, and made if need be."""

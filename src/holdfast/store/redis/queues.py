@@ -5,16 +5,17 @@ from both and is worked out here. So a change reads them, and is refused by the 
 is worked out anew. Of two changes at one moment both take effect.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from holdfast.model.queue import LaneRecord, Limits, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.errors import StoreUnavailable
+from holdfast.model.queue import Drained, LaneRecord, Limits, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.policy.ageing import most_priority
 from holdfast.policy.flow import HELD, standing
 from holdfast.policy.overlay import packed, unpacked
 from holdfast.store.redis import rows
-from holdfast.store.redis.link import Link
+from holdfast.store.redis.link import Call, Link, answered
 from holdfast.store.redis.relay import forget
 from holdfast.store.redis.rows import mark
 
@@ -59,7 +60,8 @@ class RedisQueues:
             for pairs in (live, ended)
             for state, number in zip(pairs[::2], pairs[1::2], strict=True)
         }
-        how, until_us = standing(rows.flow_of(flow), policy.limits, counts["running"], int(now))
+        remembered = rows.flow_of(flow)
+        how, until_us = standing(remembered, policy.limits, counts["running"], int(now))
         return QueueRecord(
             name=name,
             policy=policy,
@@ -71,6 +73,7 @@ class RedisQueues:
             until_us=until_us,
             overlay=overlay,
             refused=int(refused),
+            drains=remembered.drains,
         )
 
     def pause(self, name: str, lane: str | None = None) -> bool:
@@ -93,6 +96,16 @@ class RedisQueues:
             pairs = zip(part, answer[::2], answer[1::2], strict=True)
             found += [_lane_record(lane.decode(), ready, flow, limits, int(now)) for lane, ready, flow in pairs]
         return [one for one in found if one.ready or one.running or one.standing in HELD]
+
+    def find_drained(self, names: Iterable[str]) -> list[Drained]:
+        """Look at each in a step of its own. A queue whose node is down is left for the next time."""
+        asked = list(dict.fromkeys(names))
+        numbers = answered(self._link.try_run([Call("find_drained", name) for name in asked], None))
+        known = [pair for pair in zip(asked, numbers, strict=True) if not isinstance(pair[1], StoreUnavailable)]
+        return [Drained(name, number) for name, number in known if number]
+
+    def tell_drained(self, name: str, number: int) -> None:
+        self._link.call("tell_drained", name, number, now_us=None)
 
     def purge(self, name: str, now_us: int | None = None) -> int:
         """Delete in slices, so that a long queue does not stop the server: each slice is a step of its own."""
@@ -158,7 +171,8 @@ def _in_force(declared: str, overlay: str) -> tuple[Any, ...]:
     """Give order, whether the queue is to flow, policy, weights and bounds, as `set_policy.lua` takes them."""
     policy = unpacked(declared, overlay)[0]
     rules = (
-        _limits(policy.limits), _limits(policy.lane_limits), policy.is_limited, bool(policy.weights), _ageing(policy)
+        _limits(policy.limits), _limits(policy.lane_limits), policy.is_limited, bool(policy.weights), _ageing(policy),
+        policy.tells_drained,
     )  # fmt: skip
     weights = rows.pack(list(policy.weights.items()))
     return policy.order, "" if policy.is_plain else "1", rows.pack(rules), weights, _bounds(policy)

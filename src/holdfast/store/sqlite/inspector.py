@@ -120,7 +120,7 @@ class SqliteInspector:
 
 
 _COUNT = "select count(*) from ns_job"
-_CONDITIONS = Conditions(":{}", ":now")
+_CONDITIONS = Conditions(":{}", ":now", no_lane="lane is null", has_lane="lane is not null")
 
 
 def _order(query: Query) -> str:

@@ -37,6 +37,13 @@ class SqliteLedger:
             flow=flow, opens=opens_us,
         )  # fmt: skip
 
+    def keep(self, flow: str) -> None:
+        self._do("update ns_queue set flow = :flow where name = :queue", flow=flow)
+
+    def has_jobs(self) -> tuple[bool, bool]:
+        row = self._run("look_drained", queues=json.dumps([self._queue])).fetchone()
+        return bool(row[5]), bool(row[6])
+
     def running(self) -> int:
         count: int = self._do("select count(*) from ns_job where queue = :queue and state = 'running'").fetchone()[0]
         return count

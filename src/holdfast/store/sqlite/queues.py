@@ -1,12 +1,14 @@
 """Queues and their policies, in SQLite."""
 
+import json
 import sqlite3
+from collections.abc import Iterable, Sequence
 
-from holdfast.model.queue import LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
+from holdfast.model.queue import Drained, LaneRecord, QueueOverlay, QueuePolicy, QueueRecord
 from holdfast.policy.overlay import unpacked
 from holdfast.store.flowing import acts
 from holdfast.store.flowing.ledger import Book, News
-from holdfast.store.flowing.sight import lane_records, queue_standing
+from holdfast.store.flowing.sight import drains, lane_records, may_have_drained, queue_standing
 from holdfast.store.protocol import Clock
 from holdfast.store.sqlite.bounds import recount
 from holdfast.store.sqlite.database import Database
@@ -71,6 +73,7 @@ class SqliteQueues:
             until_us=until_us,
             overlay=overlay,
             refused=refused,
+            drains=drains(book),
         )
 
     def pause(self, name: str, lane: str | None = None) -> bool:
@@ -101,6 +104,25 @@ class SqliteQueues:
             news = self._endings(connection, name)
         return lane_records(book, news, kept, counts, now)
 
+    def find_drained(self, names: Iterable[str]) -> list[Drained]:
+        """Look without the lock first: a queue of which there is nothing to note or to tell costs nobody a write."""
+        asked = list(dict.fromkeys(names))
+        candidates = self._may_have_drained(asked)
+        if not candidates:
+            return []
+        with self._db.write() as connection:
+            numbers = {
+                name: acts.find_drained(SqliteLedger(connection, self._db.statements, name, self._now()))
+                for name in asked
+                if name in candidates
+            }
+        return [Drained(name, number) for name, number in numbers.items() if number is not None]
+
+    def tell_drained(self, name: str, number: int) -> None:
+        with self._db.write() as connection:
+            if self._book(connection, name) is not None:
+                acts.tell_drained(SqliteLedger(connection, self._db.statements, name, self._now()), number)
+
     def purge(self, name: str, now_us: int | None = None) -> int:
         with self._db.write() as connection:
             found = connection.execute(
@@ -117,6 +139,15 @@ class SqliteQueues:
         return purged
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _may_have_drained(self, names: Sequence[str]) -> set[str]:
+        with self._db.read() as connection:
+            found = connection.execute(self._db.statements["look_drained"], {"queues": json.dumps(names)}).fetchall()
+        return {
+            name
+            for name, *kept, has_running, has_open in found
+            if may_have_drained(Book(*kept), has_running=bool(has_running), has_open=bool(has_open))
+        }
 
     def _tell(self) -> None:
         """Ring for all that another policy may let go on: workers, and producers."""

@@ -41,6 +41,7 @@ try:
         breaker,
         cancel,
         claim,
+        drained,
         expiry,
         identity,
         inspect,
@@ -70,7 +71,7 @@ except ModuleNotFoundError as error:
 
 TOPICS: Final = (
     push, claim, order, settle, tokens, leases, cancel, expiry, retention, parking, queues, operator, inspect, wait,
-    ageing, lanes, limits, breaker, identity, seen, bounds, model,
+    ageing, lanes, limits, breaker, identity, seen, bounds, drained, model,
 )  # fmt: skip
 
 _tests: Final = {name: test for topic in TOPICS for name, test in vars(topic).items() if name.startswith("test_")}

@@ -53,6 +53,8 @@ POLICIES = (
     QueuePolicy(limits=Limits(max_running=1), max_size=4, on_full="spill"),
     QueuePolicy(ageing_us=2 * SECOND),
     QueuePolicy(lane_limits=Limits(max_running=2), ageing_us=SECOND),
+    QueuePolicy(tells_drained=True),
+    QueuePolicy(max_size=2, on_full="spill", tells_drained=True),
 )
 DIGESTS = tuple(letter * 16 for letter in (b"k", b"l", b"m", b"n"))
 IDENTITIES: tuple[dict[str, Any], ...] = (
@@ -259,6 +261,14 @@ class Program(RuleBasedStateMachine):
         door = {"see": "add", "has_seen": "has", "unsee": "discard"}[act]
         self._same(lambda at: getattr(at, act)(*given), lambda at: getattr(at.seen, door)(*given))
 
+    @rule(queues=queue_lists, told=st.sampled_from((None, None, 0, 1, 99)))
+    def look_for_drains(self, queues: tuple[str, ...], told: int | None) -> None:
+        """Look, and mostly act on what is found."""
+        expected, answer = self._ask(lambda at: at.find_drained(queues), lambda at: at.queues.find_drained(queues))
+        assert answer == expected
+        for one in expected:
+            self._tell_drained(one.queue, one.number if told is None else told)
+
     @rule(queue=st.sampled_from(QUEUES), policy=st.sampled_from(POLICIES))
     def declare(self, queue: str, policy: QueuePolicy) -> None:
         self._same(lambda at: at.set_policy(queue, policy), lambda at: at.queues.set_policy(queue, policy))
@@ -272,6 +282,7 @@ class Program(RuleBasedStateMachine):
         queue=st.sampled_from((None, None, *QUEUES)),
         task=st.sampled_from((None, None, *TASKS)),
         tag=st.sampled_from((None, None, *TAGS)),
+        lane=st.sampled_from((None, None, "", "x", "z")),
         since=st.sampled_from((None, 0, 3)),
         after=numbers,
         limit=st.sampled_from((1, 3, 100)),
@@ -332,6 +343,9 @@ class Program(RuleBasedStateMachine):
         expected, answer = self._ask(lambda at: at.push(batch))
         assert [(one.id, one.decision) for one in answer] == [(one.id, one.decision) for one in expected]
         self.ids += [new.id for new in batch if new.id not in self.ids]
+
+    def _tell_drained(self, queue: str, number: int) -> None:
+        self._same(lambda at: at.tell_drained(queue, number), lambda at: at.queues.tell_drained(queue, number))
 
     def _beat(self, worker: str) -> None:
         expected, answer = self._ask(lambda at: at.beat(worker))

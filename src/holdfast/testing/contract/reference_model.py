@@ -7,7 +7,7 @@ Slow, and obviously right. It shares with the real stores only the rules that ar
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -17,7 +17,7 @@ from holdfast.errors import LeaseLost
 from holdfast.model.claim import Claim, Progress
 from holdfast.model.job import JobRecord, NewJob, Pushed
 from holdfast.model.query import Query, Tidied
-from holdfast.model.queue import NO_OVERLAY, LaneRecord, QueueOverlay, QueuePolicy, QueueRecord, Standing
+from holdfast.model.queue import NO_OVERLAY, Drained, LaneRecord, QueueOverlay, QueuePolicy, QueueRecord, Standing
 from holdfast.model.run import Run
 from holdfast.model.states import FINAL, RETRIABLE, State, is_move, seen_as
 from holdfast.model.verdict import CRASHED, UNKNOWN_TASK, Lost, Verdict
@@ -449,12 +449,29 @@ class Model:
         assert all(due > now for due in later)
         return QueueRecord(
             name, queue.policy, queue.is_paused, counts, min(ready, default=None), min(later, default=None),
-            *self._standing(name), queue.overlay, queue.refused,
+            *self._standing(name), queue.overlay, queue.refused, queue.flow.drains,
         )  # fmt: skip
+
+    def find_drained(self, names: Iterable[str]) -> list[Drained]:
+        found: list[Drained] = []
+        for name in dict.fromkeys(names):
+            if name not in self._queues or not self._queues[name].policy.tells_drained:
+                continue
+            running, unstarted = self._in(name, "running"), self._in(name, *SIZED, "spilled")
+            flow = self._queues[name].flow
+            number = rules.look_for_drain(flow, has_running=bool(running), has_open=bool(unstarted))
+            found += [] if number is None else [Drained(name, number)]
+        return found
+
+    def tell_drained(self, name: str, number: int) -> None:
+        if name in self._queues:
+            rules.tell_of_drain(self._queues[name].flow, number)
 
     def set_policy(self, name: str, policy: QueuePolicy) -> bool:
         is_new = name not in self._queues
         queue = self._queues.setdefault(name, ModelQueue())
+        if policy.tells_drained and not queue.policy.tells_drained:
+            rules.begin_to_tell(queue.flow)
         has_changed, queue.declared = queue.declared != policy, policy
         queue.is_flowing |= not queue.policy.is_plain
         return is_new or has_changed
@@ -582,6 +599,7 @@ class Model:
             and query.queue in (None, one.queue)
             and query.task in (None, one.task)
             and (query.tag is None or query.tag in one.tags)
+            and query.lane in (None, one.lane or "")
             and (query.since_us is None or (one.finished_us or one.created_us) >= query.since_us)
         )
 

@@ -31,6 +31,8 @@ create index job_lane on ns_job (queue, lane, priority desc, due_us, seq) where 
 create index job_fresh on ns_job (queue, born) where state || '' = 'ready' and lane = '';
 create index job_busy on ns_job (queue, lane, worker) where state = 'running';
 create index job_spilled on ns_job (queue, priority desc, seq) where state = 'spilled';
+create index job_unfinished on ns_job (queue, lane, seq)   -- for those who wait until a lane is drained
+    where keep_until_us is null and lane <> '';
 
 -- At most one unfinished job has a key, and at most one waits for it (I23).
 create unique index job_holder on ns_job (queue, key)

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- Set what is declared of a queue and what an operator has set over it, if nobody else has since it was read.
--- include: bell
+-- include: bell, drains
 -- Args: now, again, bell, over, queue, revision that was read, declared, overlay, order, '1' if the queue is to flow,
 -- policy in force as msgpack: limits, limits of its lanes (see flow.lua), whether there is any, whether there are
--- weights, how priorities age (see round.lua); pairs of lane and weight as msgpack; bounds as msgpack (see bounds.lua)
--- or ''.
+-- weights, how priorities age (see round.lua), whether drains are told; pairs of lane and weight as msgpack; bounds as
+-- msgpack (see bounds.lua) or ''.
 -- Answer: 1, or 0 if someone has been faster: read it anew.
 -- Guarantee: what the policy follows from is never older than the policy. Sent again after a lost answer, it is the
 -- same change.
@@ -43,7 +43,11 @@ end
 redis.call('HSET', META, 'order', order, 'declared', declared, 'overlay', overlay, 'revision', digits(revision + 1))
 redis.call('HSET', META, 'policy', policy)
 set_weights(cmsgpack.unpack(ARGV[12]))
+local told_drains = queue.tells_drained
 take_on(policy)
+if queue.tells_drained and not told_drains then
+  begin_to_tell()
+end
 set_bounds(ARGV[13])
 if flows_now == '1' then
   begin_to_flow()

@@ -27,6 +27,8 @@ drop index ns_job_running;
 create index ns_job_running on ns_job (queue, lane, worker) where state = 'running';
 create index ns_job_asked on ns_job (worker) where state = 'running' and cancel_asked = 1;
 create index ns_job_spilled on ns_job (queue, priority desc) where state = 'spilled';
+create index ns_job_unfinished on ns_job (queue, lane)               -- for those who wait until a lane is drained
+    where keep_until_us is null and lane is not null;
 
 -- At most one unfinished job has a key, and at most one waits for it (I23).
 create unique index ns_job_holder on ns_job (queue, key)

@@ -3,14 +3,15 @@
 --
 -- A flow is an array in the order of `policy.flow.Flow`, and behind that how many jobs of the lane run. Limits are an
 -- array, too: rate (interval, burst), the most that may run, breaker (failures, pause, probes); what is not set is
--- false.
+-- false. (Fields 11 and 12 are for drains.lua.)
 
-local TURN, TAT, STARTED, SLOW_UNTIL, IS_PAUSED, CIRCUIT, MISSES, UNTIL, PROBES, IN_HAND = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+local TURN, TAT, STARTED, SLOW_UNTIL, IS_PAUSED, CIRCUIT, MISSES, UNTIL, PROBES, IS_BUSY, IN_HAND =
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13
 local RATE, MOST, BREAKER = 1, 2, 3
 local STRIDE, GRUDGE = 10000, 86400 * 1000000
 
 local function new_flow()
-  return { 0, 0, 0, 0, false, 'closed', 0, 0, 0, 0 }
+  return { 0, 0, 0, 0, false, 'closed', 0, 0, 0, false, 0, 0, 0 }
 end
 
 local function owed(flow, rate)
@@ -121,6 +122,7 @@ end
 local function move_on(lane, queue, weight)
   queue[TURN] = lane[TURN]
   lane[TURN] = lane[TURN] + math.floor(STRIDE / weight)
+  queue[IS_BUSY] = true
 end
 
 local function has_grudge(flow)

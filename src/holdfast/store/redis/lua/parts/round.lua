@@ -22,11 +22,11 @@ local NEWCOMER = 0 -- lower than any turn
 local queue, flows, changed, stirred = {}, {}, {}, {}
 
 -- Go by this policy: limits, limits of its lanes (see flow.lua), whether there is any, whether there are weights, how
--- priorities age. That is false, or in what time a job that is due gains a point, and the priority, up or down, beyond
--- which it makes no difference (so that every sum is exact).
+-- priorities age, whether drains are told. How priorities age is false, or in what time a job that is due gains a point,
+-- and the priority, up or down, beyond which it makes no difference (so that every sum is exact).
 local function take_on(policy)
-  queue.limits, queue.lane_limits, queue.is_limited, queue.has_weights, queue.ageing =
-    unpack(cmsgpack.unpack(policy), 1, 5)
+  queue.limits, queue.lane_limits, queue.is_limited, queue.has_weights, queue.ageing, queue.tells_drained =
+    unpack(cmsgpack.unpack(policy), 1, 6)
 end
 
 -- Read what meta tells of the queue, once in each step.
