@@ -1,8 +1,8 @@
 """Pushes in a transaction of the caller's own, with psycopg's connections and SQLAlchemy's, sync and async.
 
 Only rows of their own are inserted (queues are made, and begin to flow, before, in commits of their own), so a transaction
-that is held open blocks neither producers nor workers. A job with a key holds that key until the transaction is over, and a
-job in a queue with a bound its queue: others who push there wait.
+that is held open blocks neither producers nor workers. A job with a key holds that key until the transaction is over, as
+does one whose key is new to a seen-set, and a job in a queue with a bound its queue: others who push there wait.
 """
 
 from collections.abc import Callable, Iterator, Sequence

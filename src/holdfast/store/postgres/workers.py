@@ -45,8 +45,6 @@ def leave(connection: Connection, statements: Statements, worker: str, now_us: i
 
 def rescue(connection: Connection, statements: Statements, now_us: int | None) -> tuple[list[Rescued], Settled]:
     """Make the silent workers dead for ever and land what they held, all in the caller's transaction."""
-    rescued: list[Rescued] = []
-    together = Settled()
     silent = connection.execute(statements["silent"], {"now": now_us}).fetchall()
     held: dict[str, list[Verdict]] = {}
     for (worker,) in silent:
@@ -54,13 +52,14 @@ def rescue(connection: Connection, statements: Statements, now_us: int | None) -
         error = f"worker {worker} fell silent: its lease ended"
         held[worker] = _verdicts(connection, statements, worker, "crashed", CRASHED, error)
     ledgers = lock_queues(connection, statements, (), now_us, bounded=returning(chain(*held.values())))
-    for worker, verdicts in held.items():
-        settled = settle(connection, statements, verdicts, now_us, ledgers)
-        late = {lost.id for lost in settled.lost}  # settled by the worker itself, at the last moment
-        rescued.append(Rescued(worker, tuple(verdict.id for verdict in verdicts if verdict.id not in late)))
-        together.has_ended |= settled.has_ended
-        together.has_made_room |= settled.has_made_room
-    return rescued, together
+    # All of them at once: jobs are locked before keys are marked or forgotten.
+    settled = settle(connection, statements, list(chain(*held.values())), now_us, ledgers)
+    late = {lost.id for lost in settled.lost}  # settled by the worker itself, at the last moment
+    rescued = [
+        Rescued(worker, tuple(verdict.id for verdict in verdicts if verdict.id not in late))
+        for worker, verdicts in held.items()
+    ]
+    return rescued, settled
 
 
 def live(connection: Connection, statements: Statements, now_us: int | None) -> list[WorkerRecord]:

@@ -93,8 +93,7 @@ def _load(
     if sketch is not None:
         sql = "select block, bits from ns_seen_block where seen_set = ? and block in (%s)"
         blocks = blocks_of(digests, sketch)
-        found = _found(connection, statements, sql, (number,), blocks)
-        return SeenSet(sketch, blocks=dict(found))
+        return SeenSet(sketch, blocks=dict(_found(connection, statements, sql, (number,), blocks)))
     sql = "select digest from ns_seen where seen_set = ? and (until_us is null or until_us > ?) and digest in (%s)"
     return SeenSet(None, [row[0] for row in _found(connection, statements, sql, (number, now_us), sorted(digests))])
 
@@ -105,7 +104,7 @@ def _found(
     sql: str,
     given: tuple[object, ...],
     values: Sequence[object],
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[Any]:
     """Ask for some values at a time. The last one is asked for again to make up the number."""
     size = _FEW if len(values) <= _FEW else _MANY
     text = statements.of(sql % ", ".join("?" * size))
