@@ -7,10 +7,10 @@ import pytest
 
 from holdfast.testing.contract import *  # noqa: F403 - how a suite is taken in: pytest runs what it finds here
 
-PROGRAMS: Final = {"memory": 600, "split": 150, "sqlite": 300}
+PROGRAMS: Final = {"memory": 350, "split": 150, "sqlite": 200}
 
 
 @pytest.fixture
 def programs(kind: str) -> int:
     """More where they cost little; more still where time is not counted."""
-    return int(os.environ.get("HOLDFAST_MODEL_PROGRAMS", "0")) or PROGRAMS.get(kind, 80)
+    return int(os.environ.get("HOLDFAST_MODEL_PROGRAMS", "0")) or PROGRAMS.get(kind, 70)

@@ -11,9 +11,7 @@ from holdfast.model.why import Why
 from holdfast.policy.why import Facts, why
 from holdfast.store.protocol import Store
 
-_LOOKED_AT: Final = 1000
-"""Among how many jobs the one that a waiting job waits for is looked for: those that were made before it, newest first."""
-_HOLDING: Final[tuple[tuple[State, ...], ...]] = (("running",), ("scheduled", "ready", "parked", "spilled"))
+_HOLDING: Final[tuple[State, ...]] = ("running", "scheduled", "ready", "parked", "spilled")
 
 
 def explain(store: Store, job_id: str) -> Why:
@@ -45,12 +43,7 @@ def _lane(store: Store, job: JobRecord) -> LaneRecord | None:
 
 
 def _holder(store: Store, job: JobRecord) -> JobRecord | None:
-    """Find the job whose key this one waits for. Readers cannot ask by key, so this looks at a bounded number of jobs."""
+    """Find the job whose key this one waits for: at most one has it and has yet to end."""
     if job.state != "waiting" or job.key is None:
         return None
-    for states in _HOLDING:
-        query = Query(states, job.queue, limit=_LOOKED_AT, after=job.id)
-        for found in store.inspector.find(query):
-            if found.key == job.key:
-                return found
-    return None
+    return next(iter(store.inspector.find(Query(_HOLDING, job.queue, limit=1, key=job.key))), None)

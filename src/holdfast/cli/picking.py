@@ -37,6 +37,7 @@ _OPTIONS: Final = (
     click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="In this state. May be repeated."),
     click.option("--queue", metavar="NAME", help="In this queue."),
     click.option("--lane", metavar="NAME", help="In this lane; '' is that of the jobs without one."),
+    click.option("--key", metavar="KEY", help="With this key."),
     click.option("--task", metavar="NAME", help="Of this task, by its whole name."),
     click.option("--tag", metavar="TAG", help="With this tag."),
     click.option(
@@ -54,6 +55,7 @@ class Wanted(msgspec.Struct, frozen=True):
     tag: str | None = None
     since: float | None = None
     lane: str | None = None
+    key: str | None = None
 
     @property
     def is_anything(self) -> bool:
@@ -68,7 +70,7 @@ class Wanted(msgspec.Struct, frozen=True):
                 visible(f"note: there is no queue {self.queue!r} in this store; there are: {there_are}"), err=True
             )
         since_us = None if self.since is None else store.now() - duration_us(self.since, "--since")
-        return Query(self.states, self.queue, self.task, self.tag, since_us, limit, after, self.lane)
+        return Query(self.states, self.queue, self.task, self.tag, since_us, limit, after, self.lane, self.key)
 
 
 def pick(store: Store, wanted: Wanted) -> list[str]:

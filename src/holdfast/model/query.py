@@ -18,6 +18,7 @@ class Query(msgspec.Struct, frozen=True):
     after: str | None = None
     lane: str | None = None
     """Only jobs of this lane; '': only those without one."""
+    key: str | None = None
 
 
 class Tidied(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ _DEAD: Final = frozenset(("failed", "cancelled", "expired", "parked"))
 _IS_DEAD: Final = "state in ('failed', 'cancelled', 'expired', 'parked')"
 """Word for word the condition of the index of dead letters, in every store."""
 _UNFINISHED: Final = frozenset(UNFINISHED)
+_HOLDING: Final = _UNFINISHED - {"waiting"}
 
 
 class Conditions:
@@ -39,6 +40,9 @@ class Conditions:
         if query.lane is not None:
             parts += self._of_lane(query)
             values["lane"] = query.lane
+        if query.key is not None:
+            parts += self._of_key(query)
+            values["key"] = query.key
         given = {"queue": query.queue, "task": query.task, "tag": query.tag, "since": query.since_us}
         for name, value in given.items():
             if value is not None:
@@ -52,6 +56,13 @@ class Conditions:
         parts = [f"lane = {self._parameter.format('lane')}", self._has_lane]
         is_unfinished = query.states and _UNFINISHED.issuperset(query.states)
         return [*parts, "keep_until_us is null"] if is_unfinished else parts
+
+    def _of_key(self, query: Query) -> list[str]:
+        """Ask for a key in the words of the index of those that hold one, where it serves."""
+        parts = [f"key = {self._parameter.format('key')}", "key is not null"]
+        if query.states and _HOLDING.issuperset(query.states):
+            parts += ["keep_until_us is null", "state <> 'waiting'"]
+        return parts
 
 
 _ASKED: Final = {

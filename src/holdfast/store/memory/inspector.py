@@ -123,6 +123,8 @@ def _is_match(entry: Entry, query: Query, now_us: int) -> bool:
         return False
     if query.task is not None and entry.new.task != query.task:
         return False
+    if query.key is not None and entry.new.key != query.key:
+        return False
     if query.lane is not None and entry.lane != query.lane:
         return False
     if query.since_us is None:

@@ -58,7 +58,13 @@ class RedisInspector:
 
     def count(self, query: Query, now_us: int | None = None) -> int:
         now = self._moment(now_us)
-        if query.task is None and query.tag is None and query.since_us is None and query.lane is None:
+        if (
+            query.task is None
+            and query.tag is None
+            and query.since_us is None
+            and query.lane is None
+            and query.key is None
+        ):
             records = [self._queues.get(name, now) for name in self._names(query)]
             counts = [one.counts for one in records if one is not None]
             return sum(n for one in counts for state, n in one.items() if not query.states or state in query.states)
@@ -162,6 +168,8 @@ def _is_match(head: Head, query: Query, now_us: int) -> bool:
     if query.states and seen_as(head.state, head.due_us, now_us) not in query.states:
         return False
     if query.task is not None and head.task != query.task:
+        return False
+    if query.key is not None and head.key != query.key:
         return False
     if query.lane is not None and (head.lane or "") != query.lane:
         return False

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from holdfast.model.claim import Claim
 from holdfast.model.job import Pushed
+from holdfast.model.query import Query
 from holdfast.model.verdict import Verdict, crashed, done, released
 from holdfast.policy.moments import SECOND
 from holdfast.store.protocol import Store
@@ -430,3 +431,18 @@ def test_each_success_of_a_job_that_recurs_counts_as_fresh(store: Store, clock: 
     store.settle([Verdict(claim.id, claim.token, claim.queue, "done", again_us=60 * SECOND)])
     store.operator.cancel([first])
     assert push(store, fresh_for_us=HOUR).decision == "duplicate"
+
+
+def test_jobs_are_found_by_their_key(store: Store) -> None:
+    first = pushed(store, key="k")
+    store.settle([done(claimed(store))])
+    second = pushed(store, key="k")
+    pushed(store, key="other")
+    pushed(store, "elsewhere", key="k")
+    claimed(store)
+    heir = pushed(store, key="k", runs_after=True)
+    found = store.inspector.find(Query(queue="default", key="k"))
+    assert [one.id for one in found] == [heir, second, first]
+    holding = Query(("running", "scheduled", "ready", "parked", "spilled"), "default", key="k")
+    assert [one.id for one in store.inspector.find(holding)] == [second]
+    assert store.inspector.count(Query(key="k")) == 4

@@ -283,6 +283,7 @@ class Program(RuleBasedStateMachine):
         task=st.sampled_from((None, None, *TASKS)),
         tag=st.sampled_from((None, None, *TAGS)),
         lane=st.sampled_from((None, None, "", "x", "z")),
+        key=st.sampled_from((None, None, None, "k", "l")),
         since=st.sampled_from((None, 0, 3)),
         after=numbers,
         limit=st.sampled_from((1, 3, 100)),

@@ -600,6 +600,7 @@ class Model:
             and query.task in (None, one.task)
             and (query.tag is None or query.tag in one.tags)
             and query.lane in (None, one.lane or "")
+            and query.key in (None, one.key)
             and (query.since_us is None or (one.finished_us or one.created_us) >= query.since_us)
         )
 
