@@ -1,4 +1,4 @@
-"""Lanes, limits and seen-sets on the SQL stores, durable: a claim among very many lanes, a key among very many keys."""
+"""Lanes and limits on the durable tier of the SQL stores: what a claim costs among very many lanes."""
 
 import statistics
 import tempfile
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from benchmarks.core import Figures, p99
 from benchmarks.servers import postgres
-from holdfast.app.app import Holdfast
 from holdfast.model.claim import Claim
 from holdfast.model.job import NewJob
 from holdfast.model.queue import Limits, QueuePolicy, Rate
@@ -19,7 +18,6 @@ from holdfast.store.protocol import Store
 from holdfast.store.sqlite.store import SqliteStore
 
 LANES = 100_000
-KEYS = 1_000_000
 ONCE_A_DAY = QueuePolicy(lane_limits=Limits(Rate(86_400 * SECOND, 1)))
 FREE = QueuePolicy(lane_limits=Limits(Rate(1, 1_000_000)))
 """A rate that is reckoned with and never reached."""
@@ -81,36 +79,6 @@ def crowd(repeats: int) -> Figures:
         "claim of 100 among 100,000 lanes p50 (ms)": statistics.median(took),
         "claim of 100 among 100,000 lanes p99 (ms)": p99(took),
     }
-
-
-def seen(repeats: int) -> Figures:
-    """A million keys, marked as seen a thousand at a time; in an exact set, and in one made for so many."""
-    exact = [seen_once() for _ in range(repeats)]
-    shaped = [seen_once(KEYS) for _ in range(repeats)]
-    return {
-        "seen.add by 1,000, 1,000,000 keys (keys/s)": statistics.median(rate for rate, _ in exact),
-        "seen.add, room on disk (B/key)": statistics.median(room for _, room in exact),
-        "seen.add by 1,000, 1,000,000 keys, approximate (keys/s)": statistics.median(rate for rate, _ in shaped),
-        "seen.add, approximate, room on disk (B/key)": statistics.median(room for _, room in shaped),
-    }
-
-
-def seen_once(capacity: int | None = None) -> tuple[float, float]:
-    """Give the keys per second and the bytes per key of one set."""
-    with tempfile.TemporaryDirectory() as name:
-        with Holdfast(f"sqlite:///{name}/jobs.db") as app:
-            rate = seen_rate(app, capacity)
-        return rate, sum(file.stat().st_size for file in Path(name).glob("jobs.db*") if file.is_file()) / KEYS
-
-
-def seen_rate(app: Holdfast, capacity: int | None = None) -> float:
-    """Give the keys per second at which an empty set is filled."""
-    filled = app.seen("crawl", capacity=capacity)
-    filled.add(["the first one opens the store"])
-    began = time.perf_counter()
-    for first in range(0, KEYS, 1000):
-        filled.add(f"https://site.example/page/{number}" for number in range(first, first + 1000))
-    return KEYS / (time.perf_counter() - began)
 
 
 def _opened(folder: str) -> SqliteStore:

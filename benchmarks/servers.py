@@ -13,10 +13,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from benchmarks.core import Figures, p99
-from benchmarks.flow import seen_rate
 from benchmarks.tasks import app, nothing, read_stamps, stamp
 from benchmarks.workers import burst, worker
-from holdfast.app.app import Holdfast
 from holdfast.model.job import NewJob
 from holdfast.model.query import Query
 from holdfast.model.verdict import Verdict, released
@@ -161,16 +159,6 @@ def memory(_repeats: int) -> Figures:
     finally:
         server.stop()
     return {"Valkey: memory of a waiting job, payload of 100 bytes (B)": (after - before) / jobs}
-
-
-def seen(repeats: int) -> Figures:
-    """A million keys, marked as seen a thousand at a time."""
-
-    def once(url: str) -> float:
-        with Holdfast(url) as made:
-            return seen_rate(made)
-
-    return _on_each("seen.add by 1,000, 1,000,000 keys (keys/s)", once, repeats)
 
 
 def flatness(_repeats: int) -> Figures:
