@@ -97,16 +97,18 @@ def test_a_thousand_keys_are_a_few_statements_and_one_commit(store: SqliteStore)
     for batch in ([digest(f"{number}") for number in range(1000)], [digest(f"new {number}") for number in range(1000)]):
         with statements(store) as told:
             store.seen.add("default", batch)
-        assert len([text for text in told if "select" in text]) <= 6
+        assert len(told) <= 12
         assert [text for text in told if text == "commit"] == ["commit"]
 
 
 def test_keys_that_were_seen_are_not_written_again(store: SqliteStore) -> None:
     batch = [digest(f"{number}") for number in range(1000)]
     store.seen.add("default", batch)
-    with statements(store) as told:
-        assert not any(store.seen.add("default", batch))
-    assert [text for text in told if "insert" in text and "queue" not in text] == []
+    with store._db.write() as connection:
+        before = connection.total_changes
+    assert not any(store.seen.add("default", batch))
+    with store._db.write() as connection:
+        assert connection.total_changes == before
 
 
 def test_a_key_is_found_by_a_seek_and_what_is_past_its_term_by_an_index(store: SqliteStore) -> None:

@@ -30,6 +30,9 @@ class SqliteSeen:
         with self._db.write() as connection:
             now = self._now() if now_us is None else now_us
             self._make(connection, name)
+            if seensets.shape(connection, self._statements, name).sketch is None:
+                new = seensets.mark(connection, self._statements, name, set(digests), ttl_us, now)
+                return _told_once(digests, new)
             sets = seensets.load(connection, self._statements, {name: set(digests)}, now)
             are_new = [sets[name].add(digest, ttl_us) for digest in digests]
             seensets.save(connection, self._statements, sets, now)
@@ -45,11 +48,7 @@ class SqliteSeen:
         with self._db.write() as connection:
             now = self._now() if now_us is None else now_us
             found = seensets.forget(connection, self._statements, name, set(digests), now)
-        answers: list[bool] = []
-        for digest in digests:
-            answers.append(digest in found)
-            found.discard(digest)
-        return answers
+        return _told_once(digests, found)
 
     def clear(self, name: str) -> int:
         total = 0
@@ -110,3 +109,12 @@ class SqliteSeen:
 
     def _sql(self, text: str) -> str:
         return self._statements.of(text)
+
+
+def _told_once(digests: Sequence[bytes], chosen: set[bytes]) -> list[bool]:
+    """Tell of each digest whether it is among the chosen ones, the first time that it comes."""
+    answers: list[bool] = []
+    for digest in digests:
+        answers.append(digest in chosen)
+        chosen.discard(digest)
+    return answers

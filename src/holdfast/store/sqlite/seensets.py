@@ -16,6 +16,10 @@ from holdfast.model.seen import Sketch
 from holdfast.store.seenset import Ending, SeenSet, blocks_of, replayed, succeeded
 from holdfast.store.sqlite.schema import Statements
 
+_MARK: Final = (
+    "insert into ns_seen (seen_set, digest, until_us) values %s on conflict (seen_set, digest) do update "
+    "set until_us = excluded.until_us where ns_seen.until_us <= ?3 returning digest"
+)
 _FEW: Final = 8
 _MANY: Final = 500
 """Numbers of values that a statement is asked with: with two of them there are two statements to prepare."""
@@ -57,6 +61,19 @@ def save(connection: sqlite3.Connection, statements: Statements, sets: Mapping[s
             )
             blocks = [(number, block, added, one.blocks[block]) for block, added in sorted(one.added.items())]
             connection.executemany(statements["save_seen_block"], blocks)
+
+
+def mark(
+    connection: sqlite3.Connection,
+    statements: Statements,
+    queue: str,
+    digests: Collection[bytes],
+    ttl_us: int | None,
+    now_us: int,
+) -> set[bytes]:
+    """Add digests to an exact set, in one go with asking for them. Return those that are new."""
+    given = (_number(connection, statements, queue), None if ttl_us is None else now_us + ttl_us, now_us)
+    return {row[0] for row in _found(connection, statements, _MARK, given, sorted(digests), "(?1, ?{}, ?2)")}
 
 
 def forget(
@@ -104,10 +121,12 @@ def _found(
     sql: str,
     given: tuple[object, ...],
     values: Sequence[object],
+    place: str = "?{}",
 ) -> Iterator[Any]:
     """Ask for some values at a time. The last one is asked for again to make up the number."""
     size = _FEW if len(values) <= _FEW else _MANY
-    text = statements.of(sql % ", ".join("?" * size))
+    first = len(given) + 1
+    text = statements.of(sql % ", ".join(place.format(number) for number in range(first, first + size)))
     for at in range(0, len(values), size):
         some = values[at : at + size]
         yield from connection.execute(text, (*given, *some, *[some[-1]] * (size - len(some))))
