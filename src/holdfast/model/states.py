@@ -10,7 +10,8 @@ A final state absorbs. The one way out of it is a person's `retry`, which opens 
 same id, fresh budgets, history kept. Every store, the model test and the checker read this table; a move that
 is not in it is a bug wherever it happens.
 
-`waiting` (for other jobs) and `spilled` (the queue is full) are names with moves, so that stores and tools know them.
+A `waiting` job is the successor of one that holds its key and runs (`policy.identity`); it is scheduled when that one ends.
+A `spilled` job found its queue full (`policy.bounds`); it is scheduled when there is room.
 """
 
 from collections.abc import Mapping
