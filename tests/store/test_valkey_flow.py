@@ -382,6 +382,16 @@ def _finish(store: RedisStore, worker: str, number: int) -> None:
     store.settle([done(claim) for claim in claims])
 
 
+def test_a_batch_of_plain_jobs_costs_the_same_commands_however_many_they_are(
+    own: tuple[ValkeyServer, RedisStore],
+) -> None:
+    server, store = own
+    store.push(jobs(1))
+    few = server.commands_of(lambda: store.push([*jobs(5), *jobs(5, delay_us=SECOND, expires_us=2**52)]))
+    many = server.commands_of(lambda: store.push([*jobs(200), *jobs(200, delay_us=SECOND, expires_us=2**52)]))
+    assert many == few <= 20
+
+
 def test_a_queue_with_lanes_works_on_when_the_server_is_out_of_memory(own: tuple[ValkeyServer, RedisStore]) -> None:
     """I22: places in limits are given back."""
     server, store = own

@@ -5,22 +5,30 @@
 -- Answer: per pair its stamp and the queue that holds the id, behind a '+' if the stamp is new.
 -- Guarantee: an id has one stamp and one queue until it is forgotten. A caller that dies before the second half leaves
 -- a stamp that stands for nothing; the next push of the id takes it up.
-local answers, seen = {}, {}
+local answers, seen, ids, new, met = {}, {}, {}, {}, {}
 local now, last = server_us(), tonumber(redis.call('GET', STAMP) or 0)
-for _, pair in ipairs(cmsgpack.unpack(ARGV[3])) do
+local pairs_given = cmsgpack.unpack(ARGV[3])
+for number, pair in ipairs(pairs_given) do
+  ids[number] = pair[1]
+end
+local places = redis.call('HMGET', IDS, unpack(ids))
+for number, pair in ipairs(pairs_given) do
   local id, queue = pair[1], pair[2]
-  local place = redis.call('HGET', IDS, id)
+  local place = places[number] or met[id]
   if not place then
     last = math.max(last + 1, now)
     place = digits(last) .. ' ' .. queue
-    redis.call('HSET', IDS, id, place)
+    new[#new + 1], new[#new + 2], met[id] = id, place, place
     place = '+' .. place
   end
   if not seen[queue] then
     seen[queue] = true
     redis.call('SADD', QUEUES, queue)
   end
-  answers[#answers + 1] = place
+  answers[number] = place
+end
+if #new > 0 then
+  redis.call('HSET', IDS, unpack(new))
 end
 redis.call('SET', STAMP, digits(last))
 return answers
