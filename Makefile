@@ -9,7 +9,7 @@ help:
 	@echo "make demo    see it work: jobs, workers, a kill -9, and a count that must come out right"
 	@echo "make test    the whole test suite"
 	@echo "make check   formatting, lint, strict types, import rules"
-	@echo "make torture two hundred kills while five thousand jobs run, and a check of every promise"
+	@echo "make torture two hundred kills while five thousand jobs run, and a check of every promise; long programs on all stores"
 	@echo "make bench   the benchmarks, on this machine"
 
 setup: $(SETUP)
@@ -35,6 +35,7 @@ torture: $(SETUP)
 	$(BIN)/python -m tests.process.kill_loop --store cluster --jobs 5000 --kills 200
 	$(BIN)/python -m tests.process.kill_loop --store postgres --jobs 10000 --kills 0 --server-kills 10
 	$(BIN)/python -m tests.process.kill_loop --store valkey --jobs 10000 --kills 0 --server-kills 10
+	HOLDFAST_MODEL_PROGRAMS=300 $(BIN)/python -m pytest -n 2 tests/contract -k agrees_with_the_model
 
 bench: $(SETUP)
 	$(BIN)/python -m benchmarks
