@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,29 +16,12 @@ from holdfast.model.verdict import done
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, retry, state
+from tests.support.on_postgres import *  # noqa: F403 - fixtures
+from tests.support.on_postgres import is_waited_for
 from tests.support.processes import until
-from tests.support.servers_postgres import empty_url, server
+from tests.support.servers_postgres import server
 
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
-
-
-@pytest.fixture
-def store() -> Iterator[PostgresStore]:
-    opened = PostgresStore.open(empty_url())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def mine() -> Iterator["psycopg.Connection[Any]"]:
-    """A connection of the user's own, with a transaction that stays open."""
-    with psycopg.connect(server().url()) as connection:
-        yield connection
-
-
-def is_waited_for(store: PostgresStore) -> bool:
-    text = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    return store._db.do(lambda connection: connection.execute(text).fetchall()) == [(1,)]
 
 
 # --- keys ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """What only the PostgreSQL store has to get right about lanes and limits: transactions that overlap."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,23 +13,9 @@ from holdfast.store.postgres.ledger import PostgresLedger
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed_ids, enlisted, job, jobs, pushed
-from tests.support.servers_postgres import empty_url, server
+from tests.support.on_postgres import *  # noqa: F403 - fixtures
 
 ISOLATIONS = (psycopg.IsolationLevel.READ_COMMITTED, psycopg.IsolationLevel.REPEATABLE_READ)
-
-
-@pytest.fixture
-def store() -> Iterator[PostgresStore]:
-    opened = PostgresStore.open(empty_url())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def mine() -> Iterator["psycopg.Connection[Any]"]:
-    """A connection of the user's own, with a transaction that stays open."""
-    with psycopg.connect(server().url()) as connection:
-        yield connection
 
 
 def test_a_push_that_is_held_open_blocks_nobody_and_is_found_when_it_commits(

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -17,31 +16,14 @@ from holdfast.policy.seen import digest
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, enlisted, failed, job, pushed
+from tests.support.on_postgres import *  # noqa: F403 - fixtures
+from tests.support.on_postgres import is_waited_for
 from tests.support.processes import until
-from tests.support.servers_postgres import empty_url, server
+from tests.support.servers_postgres import server
 
 A, B = digest("a"), digest("b")
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
 SHAPE = Sketch(1000, 1e-9, blocks=2, hashes=30)
-
-
-@pytest.fixture
-def store() -> Iterator[PostgresStore]:
-    opened = PostgresStore.open(empty_url())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def mine() -> Iterator["psycopg.Connection[Any]"]:
-    """A connection of the user's own, with a transaction that stays open."""
-    with psycopg.connect(server().url()) as connection:
-        yield connection
-
-
-def is_waited_for(store: PostgresStore) -> bool:
-    text = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    return store._db.do(lambda connection: connection.execute(text).fetchall()) == [(1,)]
 
 
 def deadlocks(store: PostgresStore) -> int:

@@ -3,7 +3,7 @@
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,34 +21,12 @@ from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, failed, job, jobs, record, verdict
 from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.support.lost_answers import lose_answers
+from tests.support.on_valkey import *  # noqa: F403 - fixtures
 from tests.support.servers_valkey import ValkeyServer, new_namespace, shared_server
 
 FREE = QueuePolicy()
 STOPPED = QueuePolicy(lane_limits=Limits(Rate(0)))
 ONE_EACH = QueuePolicy(lane_limits=Limits(max_running=1))
-
-
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
-
-
-@pytest.fixture
-def store(clock: VirtualClock) -> Iterator[RedisStore]:
-    url = shared_server().url
-    opened = RedisStore.open(url, where=url, namespace=new_namespace(), clock=clock)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def own() -> Iterator[tuple[ValkeyServer, RedisStore]]:
-    """A server of one's own, whose commands are counted, or which is short of memory; and a store on it."""
-    server = ValkeyServer("--appendonly", "no")
-    opened = RedisStore.open(server.url, where=server.url)
-    yield server, opened
-    opened.close()
-    server.stop()
 
 
 def lane_jobs(number: int) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,32 +27,8 @@ from holdfast.testing.contract.sample_jobs import (
 )
 from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.support.lost_answers import lose_answers
-from tests.support.servers_valkey import new_namespace, shared_server
-
-Pair = tuple[RedisStore, RedisStore]
-
-
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
-
-
-@pytest.fixture
-def store(clock: VirtualClock) -> Iterator[RedisStore]:
-    url = shared_server().url
-    opened = RedisStore.open(url, where=url, namespace=new_namespace(), clock=clock)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    """Two stores on one namespace, as two machines have them."""
-    namespace, url = new_namespace(), shared_server().url
-    first, second = (RedisStore.open(url, where=url, namespace=namespace) for _ in range(2))
-    yield first, second
-    first.close()
-    second.close()
+from tests.support.on_valkey import *  # noqa: F403 - fixtures
+from tests.support.on_valkey import Pair
 
 
 def known_ids(store: RedisStore) -> set[str]:

@@ -1,7 +1,7 @@
 """What only the Redis/Valkey store has to get right about seen-sets: lost answers, two at once, slices, memory."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,43 +20,11 @@ from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, enlisted, failed, job, jobs, pushed, state
 from holdfast.testing.contract.virtual_clock import VirtualClock
 from tests.support.lost_answers import lose_answers
-from tests.support.servers_valkey import ValkeyServer, new_namespace, shared_server
+from tests.support.on_valkey import *  # noqa: F403 - fixtures
+from tests.support.on_valkey import Pair
+from tests.support.servers_valkey import ValkeyServer
 
-Pair = tuple[RedisStore, RedisStore]
 A, B, C = digest("a"), digest("b"), digest("c")
-
-
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
-
-
-@pytest.fixture
-def store(clock: VirtualClock) -> Iterator[RedisStore]:
-    url = shared_server().url
-    opened = RedisStore.open(url, where=url, namespace=new_namespace(), clock=clock)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    """Two stores on one namespace, as two machines have them."""
-    namespace, url = new_namespace(), shared_server().url
-    first, second = (RedisStore.open(url, where=url, namespace=namespace) for _ in range(2))
-    yield first, second
-    first.close()
-    second.close()
-
-
-@pytest.fixture
-def own() -> Iterator[tuple[ValkeyServer, RedisStore]]:
-    """A server of one's own, whose commands are counted, or which is short of memory; and a store on it."""
-    server = ValkeyServer("--appendonly", "no")
-    opened = RedisStore.open(server.url, where=server.url)
-    yield server, opened
-    opened.close()
-    server.stop()
 
 
 def digests(number: int, kind: str = "key") -> list[bytes]:

@@ -18,19 +18,9 @@ from holdfast.store.redis.store import RedisStore
 from holdfast.testing.contract.background_call import Call
 from holdfast.testing.contract.sample_jobs import claimed, claimed_ids, enlisted, job, jobs, pushed, record, state
 from tests.support.lost_answers import lose_answers
-from tests.support.servers_valkey import ValkeyServer, new_namespace, shared_server
-
-Pair = tuple[RedisStore, RedisStore]
-
-
-@pytest.fixture
-def pair() -> Iterator[Pair]:
-    """Two stores on one namespace, as two machines have them."""
-    namespace, url = new_namespace(), shared_server().url
-    first, second = (RedisStore.open(url, where=url, namespace=namespace) for _ in range(2))
-    yield first, second
-    first.close()
-    second.close()
+from tests.support.on_valkey import *  # noqa: F403 - fixtures
+from tests.support.on_valkey import Pair
+from tests.support.servers_valkey import ValkeyServer, shared_server
 
 
 @pytest.fixture
