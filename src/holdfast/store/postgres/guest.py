@@ -21,7 +21,7 @@ from holdfast.store.postgres.clock import Moments
 from holdfast.store.postgres.database import Database
 from holdfast.store.postgres.failures import wrapped
 from holdfast.store.postgres.pushing import Push
-from holdfast.store.postgres.talk import Talk, answer, put
+from holdfast.store.postgres.talk import Rows, Talk, answer, put
 
 _BROKEN: Final = (TransactionStatus.INERROR, TransactionStatus.UNKNOWN)
 
@@ -49,7 +49,7 @@ class PostgresGuest:
             )
         self._prepare(host, jobs)
         with self._told(), host.cursor(row_factory=tuple_row) as cursor:
-            pushed = put(self._push(jobs), lambda question: answer(cursor.execute(*question)))
+            pushed = put(self._push(jobs), lambda asked: [answer(cursor.execute(*question)) for question in asked])
         self._ring_later()
         return pushed
 
@@ -102,10 +102,13 @@ class PostgresGuest:
 async def _aput(talk: Talk[list[Pushed]], cursor: "psycopg.AsyncCursor[tuple[Any, ...]]") -> list[Pushed]:
     """Put the questions of a push, as `put` does."""
     try:
-        question = next(talk)
+        asked = next(talk)
         while True:
-            await cursor.execute(*question)
-            question = talk.send(await cursor.fetchall() if cursor.description else [])
+            answers: list[Rows] = []
+            for question in asked if isinstance(asked, list) else [asked]:
+                await cursor.execute(*question)
+                answers.append(await cursor.fetchall() if cursor.description else [])
+            asked = talk.send(answers if isinstance(asked, list) else answers[0])
     except StopIteration as end:
         pushed: list[Pushed] = end.value
         return pushed

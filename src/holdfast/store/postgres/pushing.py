@@ -19,7 +19,7 @@ from holdfast.store.flowing.ledger import NAMELESS
 from holdfast.store.postgres import seensets
 from holdfast.store.postgres.keys import columns
 from holdfast.store.postgres.schema import Connection, Statements
-from holdfast.store.postgres.talk import Rows, Talk, put_to
+from holdfast.store.postgres.talk import Question, Talk, put_to
 from holdfast.store.seenset import asked, remembered
 
 _STORED: Final = frozenset(("created", "spilled"))
@@ -75,48 +75,60 @@ class Push:
         known, marking, now_us = yield from self._look_up(named)
         admission = Admission(known, now_us)
         pushed = [admission.take_in(job) for job in self._jobs]
-        yield from self._carry_out(admission.plan, now_us)
-        yield from seensets.finish(self._statements, marking, admission.plan.forgotten, now_us)
+        doings = self._doings(admission.plan, now_us)
         if named["keys"]:
-            yield self._statements["unlock_keys"], named
+            doings.append((self._statements["unlock_keys"], named))
+        yield doings
+        for queue, by in admission.plan.growth.items():
+            yield from self._grow(queue, by)
+        yield from seensets.finish(self._statements, marking, admission.plan.forgotten, now_us)
         return pushed
 
     def _look_up(self, named: dict[str, object]) -> Talk[tuple[Known, seensets.Marking, int]]:
         queues = list({job.queue for job in self._jobs})
         values = {"queues": queues, "bounded": queues, "now": self._now_us}
-        bounded = yield self._statements["lock_queues"], values
-        holders: Rows = []
+        locks: list[Question] = [(self._statements["lock_queues"], values)]
         if named["keys"]:
-            yield self._statements["lock_keys"], named
-            holders = yield self._statements["holders"], named
-        # Last: whoever ends a job marks or forgets its key, and must not be waited for by who holds that.
-        marking = yield from seensets.begin(self._statements, asked(self._jobs), self._now_us)
+            locks += [(self._statements["lock_keys"], named), (self._statements["holders"], named)]
         rest = {**named, "ids": [job.id for job in self._jobs], "now": self._now_us}
-        ((now_us, ids, successes),) = yield self._statements["before_admission"], rest
+        last = self._statements["before_admission"], rest
+        marks = asked(self._jobs)
+        if marks:
+            answers = yield locks
+            # Last: whoever ends a job marks or forgets its key, and must not be waited for by who holds that.
+            marking = yield from seensets.begin(self._statements, marks, self._now_us)
+            ((now_us, ids, successes),) = yield last
+        else:
+            *answers, ((now_us, ids, successes),) = yield [*locks, last]
+            marking = seensets.Marking({}, {})
+        bounded, holders = answers[0], answers[-1] if named["keys"] else []
         sizes = {row[0]: (unpacked(row[1], row[2])[0], row[6]) for row in bounded}
         keys = [KeyRow(*row) for row in holders]
         known = Known(set(ids), keys, [SuccessRow(*row) for row in successes], sizes, marking.sets)
         return known, marking, now_us
 
-    def _carry_out(self, plan: Plan, now_us: int) -> Talk[None]:
+    def _doings(self, plan: Plan, now_us: int) -> list[Question]:
+        """Give the statements that carry out a plan, but for the sizes of queues, in their order."""
+        doings: list[Question] = []
         if plan.cancels:
             ids, reasons = zip(*plan.cancels, strict=True)
-            yield self._statements["replace"], {"ids": list(ids), "reasons": list(reasons), "now": now_us}
+            values = {"ids": list(ids), "reasons": list(reasons), "now": now_us}
+            doings.append((self._statements["replace"], values))
         if plan.asks:
             text = "update ns_job set cancel_asked = true where id = any (%(ids)s::text[])"
-            yield self._statements.of(text), {"ids": plan.asks}
+            doings.append((self._statements.of(text), {"ids": plan.asks}))
         if plan.merges:
             ids, priorities, dues = zip(*plan.merges, strict=True)
-            yield self._statements["merge"], {"ids": list(ids), "priorities": list(priorities), "dues": list(dues)}
+            values = {"ids": list(ids), "priorities": list(priorities), "dues": list(dues)}
+            doings.append((self._statements["merge"], values))
         if plan.arrivals:
-            yield self._statements["arrive"], _arrivals(plan.arrivals, now_us)
+            doings.append((self._statements["arrive"], _arrivals(plan.arrivals, now_us)))
         for queue, number in plan.refused.items():
             text = "update ns_queue set refused = refused + %(number)s where name = %(queue)s"
-            yield self._statements.of(text), {"queue": queue, "number": number}
-        for queue, by in plan.growth.items():
-            yield from self._grow(queue, by)
+            doings.append((self._statements.of(text), {"queue": queue, "number": number}))
         self.has_ended = bool(plan.cancels) or any(arrival.finished_us for arrival in plan.arrivals)
         self.has_asked = bool(plan.asks)
+        return doings
 
     def _grow(self, queue: str, by: int) -> Talk[None]:
         """Move on the size of a bounded queue. If it shrank, what was spilled may enter."""

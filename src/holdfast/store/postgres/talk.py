@@ -1,24 +1,29 @@
-"""Steps told as questions and answers, so that they can be put through any connection: ours, or a user's, sync or async."""
+"""Steps told as questions and answers, so that they can be put through any connection: ours, or a user's, sync or async.
 
-from collections.abc import Callable, Generator, Mapping
+Questions of which none hangs on the answer to another are put together, as a list, and answered by a list: on a connection
+of ours they share a round trip, and the server still carries them out one after the other.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from holdfast.store.postgres.schema import Connection
+from holdfast.store.postgres.session import is_pooled
 
 T = TypeVar("T")
 Question = tuple[str, Mapping[str, object]]
 """A statement and its parameters."""
 Rows = list[tuple[Any, ...]]
-Talk = Generator[Question, Rows, T]
-"""Questions, the answers to which are sent back as rows."""
+Talk = Generator[Question | list[Question], Any, T]
+"""Questions, the answers to which are sent back as rows; to a list of questions, a list of them."""
 
 
-def put(talk: Talk[T], ask: Callable[[Question], Rows]) -> T:
+def put(talk: Talk[T], ask: Callable[[Sequence[Question]], list[Rows]]) -> T:
     """Put the questions to someone, until all are answered."""
     try:
-        question = next(talk)
+        asked = next(talk)
         while True:
-            question = talk.send(ask(question))
+            asked = talk.send(ask(asked) if isinstance(asked, list) else ask([asked])[0])
     except StopIteration as end:
         result: T = end.value
         return result
@@ -26,7 +31,16 @@ def put(talk: Talk[T], ask: Callable[[Question], Rows]) -> T:
 
 def put_to(connection: Connection, talk: Talk[T]) -> T:
     """Put the questions to a connection of ours."""
-    return put(talk, lambda question: answer(connection.execute(*question)))
+    return put(talk, lambda questions: _ask(connection, questions))
+
+
+def _ask(connection: Connection, questions: Sequence[Question]) -> list[Rows]:
+    # A pooler in between may not know what to do with several questions at a time.
+    if len(questions) == 1 or is_pooled(connection):
+        return [answer(connection.execute(*question)) for question in questions]
+    with connection.pipeline():
+        cursors = [connection.execute(*question) for question in questions]
+    return [answer(cursor) for cursor in cursors]
 
 
 def answer(cursor: Any) -> Rows:
