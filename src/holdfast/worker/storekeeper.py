@@ -18,6 +18,7 @@ from typing import Final
 from holdfast.errors import HoldfastError, LeaseLost, StoreError
 from holdfast.model.claim import Claim
 from holdfast.model.verdict import Verdict
+from holdfast.model.worker import Rescued
 from holdfast.run.beater import Beater
 from holdfast.run.hooks import enqueue
 from holdfast.run.identity import new_worker
@@ -74,8 +75,9 @@ class Storekeeper(threading.Thread):
         self._failures = 0
         self._failure: Exception | None = None
         self._rescue_at = self._tidy_at = 0.0
+        self._has_found_nothing = False
         self.found_nothing = False
-        """Whether the last claim found nothing although there was room."""
+        """Whether the last round's claim found nothing although there was room, and nothing has come back since."""
         self.is_told_to_leave = False
         """Whether someone has asked this worker to stop, through the store."""
         self._record = new_worker(self._tasks, self._queues, self._lease_s)
@@ -136,6 +138,7 @@ class Storekeeper(threading.Thread):
         """Do one round. Return whether anything happened."""
         self._vitals.keeper_turned = time.monotonic()
         self.found_nothing = False  # before the inbox is emptied: who sees it empty must not see an old answer
+        self._has_found_nothing = False
         inbox = self._crew.take()
         try:
             if self._needs_lease:
@@ -145,7 +148,9 @@ class Storekeeper(threading.Thread):
             self._crew.put_back(inbox)
             raise
         self._rotation.take_back(self._crew.give(claims))
-        self._keep_house()
+        has_rescued = self._keep_house()
+        # Last: a burst ends by it, and must not while what was taken back from the dead has yet to be claimed.
+        self.found_nothing = self._has_found_nothing and not has_rescued
         return bool(inbox or claims)
 
     def _exchange(self, inbox: Inbox) -> list[Claim]:
@@ -176,7 +181,7 @@ class Storekeeper(threading.Thread):
             settled = self._crew.not_held({verdict.queue for verdict in inbox.verdicts} & self._hooked)
             self._may_have_drained |= settled - {claim.queue for claim in claims}
         # What has drained may have more to run: a burst must not end before that was seen.
-        self.found_nothing = room.now > 0 and not claims and not self._may_have_drained
+        self._has_found_nothing = room.now > 0 and not claims and not self._may_have_drained
         return claims
 
     def _relay(self, hand: Hand, ask: Ask) -> None:
@@ -193,8 +198,10 @@ class Storekeeper(threading.Thread):
                 self._crew.ask_for_hook(drained)
             self._may_have_drained = set()
 
-    def _keep_house(self) -> None:
+    def _keep_house(self) -> bool:
+        """Look after the house, when it is time. Return whether jobs were taken back from workers that have died."""
         now = time.monotonic()
+        rescues: list[Rescued] = []
         if now >= self._rescue_at:
             self._may_have_drained |= self._hooked
             self._rescue_at = now + RESCUE_S
@@ -205,6 +212,7 @@ class Storekeeper(threading.Thread):
         if now >= self._tidy_at:
             self._tidy_at = now if self._store.tidy().is_more else now + TIDY_S
         self._look_for_drains()  # last: what was rescued or has expired may have been the rest of a queue
+        return any(rescued.jobs for rescued in rescues)
 
     def _rest(self) -> None:
         if self._rotation.has_news():

@@ -9,12 +9,13 @@ from holdfast.errors import StoreUnavailable
 from holdfast.model.queue import Drained, QueuePolicy
 from holdfast.model.verdict import done
 from holdfast.store.memory.store import MemoryStore
-from holdfast.testing.contract.sample_jobs import claimed, job, pushed
+from holdfast.testing.contract.sample_jobs import claimed, enlisted, job, pushed
 from holdfast.worker.crew import Crew
 from holdfast.worker.messages import Hook, Slot, Written
 from holdfast.worker.plan import Plan
 from holdfast.worker.storekeeper import Storekeeper
 from holdfast.worker.vitals import Vitals
+from tests.process.processes import until
 from tests.unit.worker.test_crew import StandIn, crew_of
 
 FIRST = Drained("crawl", 1)
@@ -107,6 +108,19 @@ def test_a_burst_is_not_over_before_the_hook_was_looked_for_written_and_run(benc
     bench.run_job()
     assert not bench.is_over()
     bench.keeper.tick()
+    bench.keeper.tick()
+    assert bench.is_over()
+
+
+def test_a_burst_is_not_over_in_the_round_that_takes_jobs_back_from_the_dead(bench: Bench) -> None:
+    pushed(bench.store)
+    silent = enlisted(bench.store, lease_s=0.05)
+    claimed(bench.store, silent)
+    until(lambda: not bench.store.inspector.workers()[1:], "its lease has ended")
+    bench.keeper._rescue_at = 0.0  # it is time to look after the house
+    bench.keeper.tick()
+    assert not bench.is_over(), "the job has come back, after the claim found nothing"
+    bench.run_job()
     bench.keeper.tick()
     assert bench.is_over()
 
