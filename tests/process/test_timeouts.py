@@ -39,8 +39,11 @@ def test_a_run_that_ignores_its_timeout_is_killed_and_only_it_is_charged(workers
     workers.environment["HARD_AFTER_US"] = "300000"
     gate = workers.folder / "gate"
     sibling = hold_in_thread.enqueue(str(gate))
-    guilty = app.enqueue(task)  # type: ignore[call-overload]
     process = workers.start()
+    until(
+        lambda: workers.lines("holding"), "the sibling has begun"
+    )  # beside a call that keeps the interpreter it could not
+    guilty = app.enqueue(task)  # type: ignore[call-overload]
     until(lambda: guilty.record().state == "failed", "the run was killed")
     gate.touch()
     assert sibling.result(timeout=20) == "let go"
