@@ -92,7 +92,9 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def _order(value: object) -> str:
-    return f"{type(value).__name__} {value!r}"
+    """Give a text by which members of equal sets come in one order. That of a set's own repr is by accident."""
+    shown = sorted(map(_order, value)) if isinstance(value, frozenset) else value
+    return f"{type(value).__name__} {shown!r}"
 
 
 def _fields(value: object) -> dict[str, object]:
